@@ -1,0 +1,76 @@
+//  argos_core - the broker, as a pure state machine: sessions, services, lanes, leases, topics, credit.
+//
+//  No socket, thread, clock, file or random number: messages, answers of the store and the time come in by calls, and
+//  what has to be sent goes out through argos_core_io_t. The index of lanes is a copy of the rows; a lease is handed out
+//  only after the store has committed it. One thread.
+
+#ifndef ARGOS_CORE_H
+#define ARGOS_CORE_H
+
+#include "argos_storage.h"
+
+typedef struct argos_core argos_core_t;
+
+//  What a listener lets in: the role of who comes through it
+
+typedef enum {
+    ARGOS_ROLE_CORE, //  Our own actors, in this process
+    ARGOS_ROLE_LOCAL //  A peer on this host, same user
+} argos_role_t;
+
+typedef struct {
+    void *ctx; //  Handed to the functions
+    //  Send frames (routing is conn) without blocking. Frames are borrowed. Returns 0, or -1 when the connection can't take it.
+    int (*send) (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count);
+    //  Hand a request to the store; it is the callee's now.
+    void (*store) (void *ctx, argos_storage_req_t *req);
+    //  One line for the log; level is 'w' or 'i'.
+    void (*log) (void *ctx, char level, const char *line);
+} argos_core_io_t;
+
+typedef struct {
+    const char *store_id;    //  Identity of the database
+    int64_t boot;            //  Number of this start
+    int64_t lease_ms;        //  Silence that ends leases (15000)
+    int64_t quiet_ms;        //  Silence after which nothing new is leased (6000)
+    int64_t ping_ms;         //  Told to peers (2000)
+    int64_t window_messages; //  Send window of a peer (256)
+    int64_t window_bytes;    //  The same in bytes (4 MiB)
+    int64_t service_max;     //  Hard limit of waiting messages of one service for admissions (2,000,000)
+    int64_t ring_bytes;      //  All topic rings together (64 MiB)
+    int64_t ring_entries;    //  Entries of one ring (4096)
+    int64_t linger_ms;       //  How long a closed topic stays in memory (300000)
+} argos_core_config_t;
+
+//  Defaults as in the comments above.
+void argos_core_config_init (argos_core_config_t *config);
+
+//  A new core; the caller's. mono and wall are the two clocks in msec.
+argos_core_t *argos_core_new (
+    const argos_core_config_t *config, const argos_core_io_t *io, int64_t mono, int64_t wall);
+void argos_core_destroy (argos_core_t **self_p);
+
+//  A row of the index, before the first message (argos_store_index).
+void argos_core_load (argos_core_t *self, const argos_storage_row_t *row);
+
+//  The time; call before each batch of the functions below.
+void argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall);
+
+//  A message from connection conn (unique over all listeners). Frames are borrowed; frames[0] is "AR1".
+void argos_core_message (
+    argos_core_t *self, uint64_t conn, argos_role_t role, argos_frame_t **frames, size_t count);
+
+//  An answer of the store; borrowed.
+void argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans);
+
+//  The connection is known to be dead (a hint): stop sending to it.
+void argos_core_gone (argos_core_t *self, uint64_t conn);
+
+//  When argos_core_tick wants to be called, mono msec; INT64_MAX = never. And the call.
+int64_t argos_core_due (argos_core_t *self);
+void argos_core_tick (argos_core_t *self);
+
+//  Requests handed to the store and not yet answered.
+size_t argos_core_outstanding (const argos_core_t *self);
+
+#endif
