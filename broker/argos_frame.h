@@ -1,7 +1,8 @@
 //  argos_frame - one immutable piece of a message, reference-counted, of one thread.
 //
-//  The pure core and the store see bytes only; who made the frame says how it is freed, so that a socket's message can
-//  be passed on without a copy. The counter is not atomic: a frame never leaves its thread.
+//  The pure core and the store see bytes only; who made the frame says how it is freed, so that a
+//  socket's message can be passed on without a copy. The counter is not atomic: a frame never
+//  leaves its thread.
 
 #ifndef ARGOS_FRAME_H
 #define ARGOS_FRAME_H
@@ -12,9 +13,9 @@
 typedef struct argos_frame argos_frame_t;
 
 struct argos_frame {
-    const void *data;               //  The bytes; not terminated
-    size_t size;                    //  How many
-    uint32_t refs;                  //  Owners
+    const void *data;                  //  The bytes; not terminated
+    size_t size;                       //  How many
+    uint32_t refs;                     //  Owners
     void (*free_fn) (argos_frame_t *); //  Frees the whole thing when the last owner lets go
 };
 

@@ -1,7 +1,8 @@
-//  argos_header - reads the header of a message (docs/protocol.md) into a fixed struct, without a tree.
+//  argos_header - reads the header of a message (docs/protocol.md) into a fixed struct, without a
+//  tree.
 //
-//  A scanner, not a parser of JSON in general: one flat object, closed member list, no duplicates, no nesting but
-//  "take". Read-only and pure; the header itself is always passed on byte for byte.
+//  A scanner, not a parser of JSON in general: one flat object, closed member list, no duplicates,
+//  no nesting but "take". Read-only and pure; the header itself is always passed on byte for byte.
 
 #ifndef ARGOS_HEADER_H
 #define ARGOS_HEADER_H
@@ -12,18 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARGOS_HEADER_MAX 4096   //  Bytes of a header
-#define ARGOS_PART_MAX 1048576  //  Bytes of a body
+#define ARGOS_HEADER_MAX 4096    //  Bytes of a header
+#define ARGOS_PART_MAX 1048576   //  Bytes of a body
 #define ARGOS_COMMIT_MAX 2097152 //  Bytes of a commit, all parts
-#define ARGOS_PARTS_MAX 64      //  Parts of a commit
-#define ARGOS_TAKE_MAX 64       //  Messages taken by one commit
-#define ARGOS_TYPE_MAX 64       //  Bytes of a type
-#define ARGOS_ID_MAX 128        //  Bytes of an id
-#define ARGOS_TO_MAX 160        //  Bytes of an address
-#define ARGOS_KEY_MAX 1024      //  Bytes of a key
-#define ARGOS_NAME_MAX 64       //  Bytes of a peer or service name
-#define ARGOS_HOLDER_MAX 112    //  Bytes of a holder: name/instance, and /boot when in process
-#define ARGOS_HOPS_MAX 64       //  Longest chain of messages
+#define ARGOS_PARTS_MAX 64       //  Parts of a commit
+#define ARGOS_TAKE_MAX 64        //  Messages taken by one commit
+#define ARGOS_TYPE_MAX 64        //  Bytes of a type
+#define ARGOS_ID_MAX 128         //  Bytes of an id
+#define ARGOS_TO_MAX 160         //  Bytes of an address
+#define ARGOS_KEY_MAX 1024       //  Bytes of a key
+#define ARGOS_NAME_MAX 64        //  Bytes of a peer or service name
+#define ARGOS_HOLDER_MAX 112     //  Bytes of a holder: name/instance, and /boot when in process
+#define ARGOS_HOPS_MAX 64        //  Longest chain of messages
 
 typedef enum {
     ARGOS_TO_NONE,    //  No address
@@ -52,14 +53,14 @@ typedef struct {
     int64_t take[ARGOS_TAKE_MAX];  //  Messages consumed beside the leased one
 } argos_header_t;
 
-//  Reads size bytes into *ret_header. Returns ARGOS_OK, ARGOS_TOO_BIG (over 4096 bytes) or ARGOS_INVALID; then
-//  *ret_header is undefined but for `id`, which is "" or the id if it could be read (so that a refusal can name it),
-//  and *ret_reason (may be NULL) is a static sentence.
+//  Reads size bytes into *ret_header. Returns ARGOS_OK, ARGOS_TOO_BIG (over 4096 bytes) or
+//  ARGOS_INVALID; then *ret_header is undefined but for `id`, which is "" or the id if it could be
+//  read (so that a refusal can name it), and *ret_reason (may be NULL) is a static sentence.
 argos_err_t argos_header_read (
     const void *data, size_t size, argos_header_t *ret_header, const char **ret_reason);
 
-//  The name without instance number and node: "gateway.2@core" -> "gateway". The last dot component is dropped only
-//  when it is all digits. target has ARGOS_NAME_MAX + 1 bytes.
+//  The name without instance number and node: "gateway.2@core" -> "gateway". The last dot component
+//  is dropped only when it is all digits. target has ARGOS_NAME_MAX + 1 bytes.
 void argos_name_base (const char *name, char *target);
 
 //  Whether name is 1 to ARGOS_NAME_MAX of a-z 0-9 . _ - @

@@ -1,10 +1,12 @@
 //  argos_storage - what the broker core asks of the store, and what it gets back.
 //
-//  Core and store are two threads of one part; between them runs a private PAIR. Requests are executed in order, up to 64
-//  in one transaction, each in its own savepoint; all answers of a transaction come after its commit, in order.
-//  The same structs serve in process (simulator) and, flattened to frames, through the PAIR.
+//  Core and store are two threads of one part; between them runs a private PAIR. Requests are
+//  executed in order, up to 64 in one transaction, each in its own savepoint; all answers of a
+//  transaction come after its commit, in order. The same structs serve in process (simulator) and,
+//  flattened to frames, through the PAIR.
 //
-//  Ownership: whoever creates a request or an answer destroys it; frames inside are counted references.
+//  Ownership: whoever creates a request or an answer destroys it; frames inside are counted
+//  references.
 
 #ifndef ARGOS_STORAGE_H
 #define ARGOS_STORAGE_H
@@ -19,7 +21,8 @@ typedef enum {
     ARGOS_ST_HELLO,   //  Reconcile the leases of a name: declared list in pairs
     ARGOS_ST_MAIL,    //  Read the row seq (a side message), for the holder of its lane
     ARGOS_ST_READ,    //  A store read: one part
-    ARGOS_ST_TOPIC,   //  Look up a topic, make it when absent: owner, boot of its making, newest kept number, closed
+    ARGOS_ST_TOPIC, //  Look up a topic, make it when absent: owner, boot of its making, newest kept
+                    //  number, closed
     ARGOS_ST_JOURNAL, //  Kept entries of a topic with number >= number, up to 64 or 256 KiB
     ARGOS_ST_SERVICE  //  Declare a service (idempotent)
 } argos_storage_op_t;
@@ -29,7 +32,8 @@ typedef enum {
 typedef struct {
     argos_frame_t *header;         //  The sender's header
     argos_frame_t *body;           //  The sender's body; NULL = empty
-    char holder[ARGOS_HOLDER_MAX]; //  Request, durable to a service: lease it to this session on insert; "" = don't
+    char holder[ARGOS_HOLDER_MAX]; //  Request, durable to a service: lease it to this session on
+                                   //  insert; "" = don't
     int64_t number;                //  Request, entry of a topic: its number, complete
                                    //  Answer, commit: lease number given on insert, 0 = none
                                    //  Answer, journal: the entry's number
@@ -45,75 +49,82 @@ typedef struct {
 
 typedef struct {
     argos_storage_op_t op;
-    uint64_t tag;                  //  Copied to the answer
-    int64_t now;                   //  Wall clock, msec: the store reads no clock
-    char from[ARGOS_NAME_MAX + 1]; //  Full name of the sender; ids are known under argos_name_base (from)
-    char holder[ARGOS_HOLDER_MAX]; //  The session that acts (COMMIT under a lease, LEASE, RELEASE, HELLO)
-    char id[ARGOS_ID_MAX + 1];     //  COMMIT without a lease: the id of the unit; TOPIC, JOURNAL: unused
-    char name[ARGOS_TO_MAX + 1];   //  TOPIC, JOURNAL: topic. SERVICE: service. HELLO: the peer's name
+    uint64_t tag; //  Copied to the answer
+    int64_t now;  //  Wall clock, msec: the store reads no clock
+    char from[ARGOS_NAME_MAX +
+              1]; //  Full name of the sender; ids are known under argos_name_base (from)
+    char holder[ARGOS_HOLDER_MAX]; //  The session that acts (COMMIT under a lease, LEASE, RELEASE,
+                                   //  HELLO)
+    char
+        id[ARGOS_ID_MAX + 1]; //  COMMIT without a lease: the id of the unit; TOPIC, JOURNAL: unused
+    char name[ARGOS_TO_MAX + 1]; //  TOPIC, JOURNAL: topic. SERVICE: service. HELLO: the peer's name
     char owner[ARGOS_NAME_MAX + 1]; //  TOPIC: owner if it has to be made
-    int64_t seq, lease, n, seen;   //  COMMIT, LEASE, RELEASE, MAIL: as in the header
-    bool done;                     //  COMMIT: consumes the row
-    bool trusted;                  //  COMMIT: the sender has role core (may state hops of a chain it continues)
-    int64_t boot;                  //  TOPIC: the current boot
-    int64_t number;                //  JOURNAL: from
-    int64_t delay_until;           //  RELEASE: wall clock, 0 = none
-    bool clean;                    //  RELEASE: attempt is taken back
-    int strikes;                   //  RELEASE: -1 = 4, or 1 if something was committed under the lease; else this many
-    char reject[32];               //  RELEASE: code for the dead letter, "" = none
-    size_t take_count;             //  COMMIT
-    int64_t take[ARGOS_TAKE_MAX];  //  COMMIT: rows of the same lane consumed as well
-    size_t part_count;             //  COMMIT, READ
-    argos_storage_part_t *parts;   //  part_count of them
-    size_t pair_count;             //  HELLO
-    argos_storage_pair_t *pairs;   //  pair_count of them
+    int64_t seq, lease, n, seen;    //  COMMIT, LEASE, RELEASE, MAIL: as in the header
+    bool done;                      //  COMMIT: consumes the row
+    bool trusted;   //  COMMIT: the sender has role core (may state hops of a chain it continues)
+    int64_t boot;   //  TOPIC: the current boot
+    int64_t number; //  JOURNAL: from
+    int64_t delay_until; //  RELEASE: wall clock, 0 = none
+    bool clean;          //  RELEASE: attempt is taken back
+    int strikes;     //  RELEASE: -1 = 4, or 1 if something was committed under the lease; else this
+                     //  many
+    char reject[32]; //  RELEASE: code for the dead letter, "" = none
+    size_t take_count;            //  COMMIT
+    int64_t take[ARGOS_TAKE_MAX]; //  COMMIT: rows of the same lane consumed as well
+    size_t part_count;            //  COMMIT, READ
+    argos_storage_part_t *parts;  //  part_count of them
+    size_t pair_count;            //  HELLO
+    argos_storage_pair_t *pairs;  //  pair_count of them
 } argos_storage_req_t;
 
-//  A row that entered the queue without being a part of the request: the notice of a dead letter, or a redriven one
+//  A row that entered the queue without being a part of the request: the notice of a dead letter,
+//  or a redriven one
 
 typedef struct {
-    int64_t seq, not_before;            //  Row, when due (0 = now)
-    bool side, urgent;                  //  Flags
-    char type[ARGOS_TYPE_MAX + 1];      //  Message type
-    char service[ARGOS_NAME_MAX + 1];   //  Service
-    char key[ARGOS_KEY_MAX + 1];        //  Lane
-    int64_t lease;                      //  Index at start: lease number, 0 = none
-    char holder[ARGOS_HOLDER_MAX];      //  Index at start: holder
-    int64_t delay_until;                //  Index at start: parked until, wall clock
-    int64_t until;                      //  Expires at (wall clock msec), 0 = never
-    int strikes;                        //  Strikes so far
-    int64_t bytes;                      //  Size of header and body
+    int64_t seq, not_before;          //  Row, when due (0 = now)
+    bool side, urgent;                //  Flags
+    char type[ARGOS_TYPE_MAX + 1];    //  Message type
+    char service[ARGOS_NAME_MAX + 1]; //  Service
+    char key[ARGOS_KEY_MAX + 1];      //  Lane
+    int64_t lease;                    //  Index at start: lease number, 0 = none
+    char holder[ARGOS_HOLDER_MAX];    //  Index at start: holder
+    int64_t delay_until;              //  Index at start: parked until, wall clock
+    int64_t until;                    //  Expires at (wall clock msec), 0 = never
+    int strikes;                      //  Strikes so far
+    int64_t bytes;                    //  Size of header and body
 } argos_storage_row_t;
 
 typedef struct {
-    argos_storage_op_t op;         //  As asked
-    uint64_t tag;                  //  As asked
-    argos_err_t code;              //  ARGOS_OK, or why nothing was changed
-    char reason[160];              //  Sentence for a refusal
-    int part;                      //  COMMIT: failing part, -1 = the commit as a whole
-    int64_t seq, lease;            //  LEASE, RELEASE, COMMIT under a lease: as asked; COMMIT without: seq of the first queued part (also of a repeat)
-    bool repeat;                   //  COMMIT: was executed before; nothing was changed now
+    argos_storage_op_t op; //  As asked
+    uint64_t tag;          //  As asked
+    argos_err_t code;      //  ARGOS_OK, or why nothing was changed
+    char reason[160];      //  Sentence for a refusal
+    int part;              //  COMMIT: failing part, -1 = the commit as a whole
+    int64_t seq, lease; //  LEASE, RELEASE, COMMIT under a lease: as asked; COMMIT without: seq of
+                        //  the first queued part (also of a repeat)
+    bool repeat;        //  COMMIT: was executed before; nothing was changed now
     int64_t attempt, hops;         //  LEASE, MAIL: of the row
     int strikes;                   //  LEASE, RELEASE: of the row, after
     bool dead;                     //  RELEASE: the row was buried
     int64_t at;                    //  LEASE, MAIL: stored at
     char from[ARGOS_NAME_MAX + 1]; //  LEASE, MAIL: sender
-    char cause[ARGOS_ID_MAX + 1];  //  LEASE, MAIL: id of the message whose commit made it, "" = none
-    bool closed;                   //  TOPIC, JOURNAL: closed
-    int64_t boot;                  //  TOPIC: boot of its making
-    int64_t number;                //  TOPIC: newest kept number, -1 = none
-    bool more;                     //  JOURNAL: there is more
+    char cause[ARGOS_ID_MAX + 1]; //  LEASE, MAIL: id of the message whose commit made it, "" = none
+    bool closed;                  //  TOPIC, JOURNAL: closed
+    int64_t boot;                 //  TOPIC: boot of its making
+    int64_t number;               //  TOPIC: newest kept number, -1 = none
+    bool more;                    //  JOURNAL: there is more
     char owner[ARGOS_NAME_MAX + 1]; //  TOPIC
-    size_t part_count;             //  COMMIT: as in the request (seq, number filled); LEASE, MAIL, READ: 1; JOURNAL: the page
-    argos_storage_part_t *parts;   //  part_count of them. READ: body = the result
-    size_t pair_count;             //  HELLO: the verdicts
-    argos_storage_pair_t *pairs;   //  pair_count of them
-    size_t gone_count;             //  COMMIT: rows consumed. RELEASE: the row if dead. HELLO: rows buried
-    int64_t *gone;                 //  gone_count seqs
-    size_t freed_count;            //  HELLO: rows whose lease was ended and that wait again (not buried)
-    int64_t *freed;                //  freed_count seqs
-    size_t row_count;              //  Rows that entered the queue otherwise
-    argos_storage_row_t *rows;     //  row_count of them
+    size_t part_count; //  COMMIT: as in the request (seq, number filled); LEASE, MAIL, READ: 1;
+                       //  JOURNAL: the page
+    argos_storage_part_t *parts; //  part_count of them. READ: body = the result
+    size_t pair_count;           //  HELLO: the verdicts
+    argos_storage_pair_t *pairs; //  pair_count of them
+    size_t gone_count;  //  COMMIT: rows consumed. RELEASE: the row if dead. HELLO: rows buried
+    int64_t *gone;      //  gone_count seqs
+    size_t freed_count; //  HELLO: rows whose lease was ended and that wait again (not buried)
+    int64_t *freed;     //  freed_count seqs
+    size_t row_count;   //  Rows that entered the queue otherwise
+    argos_storage_row_t *rows; //  row_count of them
 } argos_storage_ans_t;
 
 //  Free a request or an answer with all that it holds. NULL-safe, idempotent.

@@ -1,8 +1,9 @@
-//  argos_core - the broker, as a pure state machine: sessions, services, lanes, leases, topics, credit.
+//  argos_core - the broker, as a pure state machine: sessions, services, lanes, leases, topics,
+//  credit.
 //
-//  No socket, thread, clock, file or random number: messages, answers of the store and the time come in by calls, and
-//  what has to be sent goes out through argos_core_io_t. The index of lanes is a copy of the rows; a lease is handed out
-//  only after the store has committed it. One thread.
+//  No socket, thread, clock, file or random number: messages, answers of the store and the time
+//  come in by calls, and what has to be sent goes out through argos_core_io_t. The index of lanes
+//  is a copy of the rows; a lease is handed out only after the store has committed it. One thread.
 
 #ifndef ARGOS_CORE_H
 #define ARGOS_CORE_H
@@ -20,7 +21,8 @@ typedef enum {
 
 typedef struct {
     void *ctx; //  Handed to the functions
-    //  Send frames (routing is conn) without blocking. Frames are borrowed. Returns 0, or -1 when the connection can't take it.
+    //  Send frames (routing is conn) without blocking. Frames are borrowed. Returns 0, or -1 when
+    //  the connection can't take it.
     int (*send) (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count);
     //  Hand a request to the store; it is the callee's now.
     void (*store) (void *ctx, argos_storage_req_t *req);
@@ -36,10 +38,11 @@ typedef struct {
     int64_t ping_ms;         //  Told to peers (2000)
     int64_t window_messages; //  Send window of a peer (256)
     int64_t window_bytes;    //  The same in bytes (4 MiB)
-    int64_t service_max;     //  Hard limit of waiting messages of one service for admissions (2,000,000)
-    int64_t ring_bytes;      //  All topic rings together (64 MiB)
-    int64_t ring_entries;    //  Entries of one ring (4096)
-    int64_t linger_ms;       //  How long a closed topic stays in memory (300000)
+    int64_t
+        service_max;    //  Hard limit of waiting messages of one service for admissions (2,000,000)
+    int64_t ring_bytes; //  All topic rings together (64 MiB)
+    int64_t ring_entries; //  Entries of one ring (4096)
+    int64_t linger_ms;    //  How long a closed topic stays in memory (300000)
 } argos_core_config_t;
 
 //  Defaults as in the comments above.
@@ -56,7 +59,8 @@ void argos_core_load (argos_core_t *self, const argos_storage_row_t *row);
 //  The time; call before each batch of the functions below.
 void argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall);
 
-//  A message from connection conn (unique over all listeners). Frames are borrowed; frames[0] is "AR1".
+//  A message from connection conn (unique over all listeners). Frames are borrowed; frames[0] is
+//  "AR1".
 void argos_core_message (
     argos_core_t *self, uint64_t conn, argos_role_t role, argos_frame_t **frames, size_t count);
 
