@@ -34,9 +34,10 @@ typedef struct {
     argos_frame_t *body;           //  The sender's body; NULL = empty
     char holder[ARGOS_HOLDER_MAX]; //  Request, durable to a service: lease it to this session on
                                    //  insert; "" = don't
-    int64_t number;                //  Request, entry of a topic: its number, complete
+    int64_t number;                //  Request, entry of a topic: its number within this boot; the
+                                   //  store adds (boot - boot of the topic's making) << 32
                                    //  Answer, commit: lease number given on insert, 0 = none
-                                   //  Answer, journal: the entry's number
+                                   //  Answer, entry of a topic, journal: the complete number
     int64_t seq;                   //  Answer, commit: seq of the inserted row (0: not a queue part)
     int64_t at;                    //  Answer: wall clock of storing, msec
     char from[ARGOS_NAME_MAX + 1]; //  Answer, journal: publisher
