@@ -1,0 +1,79 @@
+#  The tests: one binary and one ctest entry per test_*.c, one entry per test_*.sh and test_*.py beside them.
+#
+#  A test finds the source tree in $ARGOS_SOURCE and the build tree in $ARGOS_BUILD. Exit code 77 means skipped.
+
+set (test_environment "ARGOS_SOURCE=${CMAKE_SOURCE_DIR}" "ARGOS_BUILD=${CMAKE_BINARY_DIR}"
+    "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1" "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+
+#  The simulator, the bench: one program each from all files of the folder; built on demand when the tests are off
+
+foreach (folder IN ITEMS sim bench)
+    file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.c)
+    if (sources)
+        add_executable (argos-${folder} ${sources})
+        target_link_libraries (argos-${folder} PRIVATE argos_adapters m)
+        target_include_directories (argos-${folder} PRIVATE ${CMAKE_SOURCE_DIR}/tests/${folder})
+        if (NOT ARGOS_TESTS)
+            set_target_properties (argos-${folder} PROPERTIES EXCLUDE_FROM_ALL ON)
+        endif ()
+    endif ()
+endforeach ()
+
+#  tests/fuzz/fuzz_NAME.c: one libFuzzer program each
+
+if (ARGOS_FUZZ)
+    file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*.c)
+    foreach (source IN LISTS sources)
+        get_filename_component (name ${source} NAME_WE)
+        add_executable (${name} ${source})
+        target_link_libraries (${name} PRIVATE argos_adapters)
+        target_link_options (${name} PRIVATE -fsanitize=fuzzer)
+        set_target_properties (${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    endforeach ()
+endif ()
+
+if (NOT ARGOS_TESTS)
+    return ()
+endif ()
+
+enable_testing ()
+pkg_check_modules (PC_cmocka REQUIRED IMPORTED_TARGET cmocka)
+argos_layer (argos_test_support FOLDERS tests/support BELOW argos_adapters PkgConfig::PC_cmocka)
+
+function (argos_test folder name seconds)
+    set_tests_properties (${folder}/${name} PROPERTIES TIMEOUT ${seconds} SKIP_RETURN_CODE 77
+        ENVIRONMENT "${test_environment}" LABELS ${folder})
+endfunction ()
+
+foreach (folder IN ITEMS unit contract actor fault model check sim fuzz)
+    set (seconds 60)
+    if (folder STREQUAL "unit")
+        set (seconds 5)
+    endif ()
+    file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/test_*.c)
+    if (folder MATCHES "sim|fuzz")
+        set (sources)
+    endif ()
+    foreach (source IN LISTS sources)
+        get_filename_component (name ${source} NAME_WE)
+        add_executable (${folder}_${name} ${source})
+        set_target_properties (${folder}_${name} PROPERTIES OUTPUT_NAME ${name}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+        target_link_libraries (${folder}_${name} PRIVATE argos_test_support)
+        target_include_directories (${folder}_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/${folder})
+        add_test (NAME ${folder}/${name} COMMAND ${folder}_${name})
+        argos_test (${folder} ${name} ${seconds})
+    endforeach ()
+    file (GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/test_*.sh
+        ${CMAKE_SOURCE_DIR}/tests/${folder}/test_*.py)
+    foreach (script IN LISTS scripts)
+        get_filename_component (name ${script} NAME_WE)
+        if (script MATCHES "[.]py$")
+            add_test (NAME ${folder}/${name} COMMAND /usr/bin/python3 ${script})
+        else ()
+            add_test (NAME ${folder}/${name} COMMAND bash ${script})
+        endif ()
+        argos_test (${folder} ${name} 60)
+    endforeach ()
+endforeach ()
