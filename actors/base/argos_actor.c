@@ -1,0 +1,102 @@
+//  argos_actor - start and stop an actor.
+//
+//  Invariant: when argos_actor_start returns, the actor has said READY, or its thread has finished.
+//  Limits: the name of a thread shows 15 bytes; an actor that never says a word blocks its starter.
+
+#include "argos_actor.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#define STOP_SLICE_MS 50     //  How often a stop asks again
+#define FAILED_STOP_MS 10000 //  Patience with an actor that has said FAILED
+
+//  What the new thread needs; lives on the starter's stack until the actor has signalled
+
+typedef struct {
+    const char *name; //  Name of the thread
+    zactor_fn *fn;    //  Body of the actor
+    void *config;     //  Its argument
+} actor_start_t;
+
+static void
+s_actor_main (zsock_t *pipe, void *args)
+{
+    const actor_start_t *start = (const actor_start_t *) args;
+    zactor_fn *fn = start->fn;
+    void *config = start->config;
+    char name[16];
+    snprintf (name, sizeof name, "%s", start->name);
+    pthread_setname_np (pthread_self (), name);
+    fn (pipe, config);
+}
+
+//  Waits for the first word. True for READY; false for FAILED and for a thread that left without a
+//  word.
+
+static bool
+s_wait_ready (zsock_t *pipe)
+{
+    zsock_set_rcvtimeo (pipe, -1);
+    for (;;) {
+        zmsg_t *msg = zmsg_recv (pipe);
+        if (!msg)
+            continue; //  Interrupted by a signal
+        zframe_t *word = zmsg_first (msg);
+        bool gone = zmsg_signal (msg) >= 0;
+        bool ready = word && zframe_streq (word, "READY");
+        bool failed = word && zframe_streq (word, "FAILED");
+        zmsg_destroy (&msg);
+        if (ready || failed || gone)
+            return ready;
+    }
+}
+
+zactor_t *
+argos_actor_start (const char *name, zactor_fn *fn, void *config)
+{
+    assert (name && fn);
+    actor_start_t start = { name, fn, config };
+    zactor_t *actor = zactor_new (s_actor_main, &start);
+    if (actor && !s_wait_ready (zactor_sock (actor)))
+        argos_actor_stop (&actor, FAILED_STOP_MS);
+    return actor;
+}
+
+int
+argos_actor_stop (zactor_t **actor_p, int timeout_ms)
+{
+    assert (actor_p);
+    if (!*actor_p)
+        return 0;
+    zsock_t *pipe = zactor_sock (*actor_p);
+    int64_t deadline = zclock_mono () + timeout_ms;
+    bool asked = false, stopped = false;
+    zsock_set_sndtimeo (pipe, 0);
+    zsock_set_rcvtimeo (pipe, STOP_SLICE_MS);
+    while (!stopped && zclock_mono () < deadline) {
+        if (!asked)
+            asked = zstr_send (pipe, "$TERM") == 0; //  A full pipe refuses even this
+        zmsg_t *msg = zmsg_recv (pipe);
+        stopped = msg && zmsg_signal (msg) >= 0;
+        zmsg_destroy (&msg);
+    }
+    zsock_set_rcvtimeo (pipe, 0); //  The exit signal is already consumed
+    zactor_destroy (actor_p);
+    return stopped ? 0 : -1;
+}
+
+void
+argos_actor_ready (zsock_t *pipe, bool ok)
+{
+    zsock_set_sndtimeo (pipe, 0); //  A dead owner must not block us
+    zsock_signal (pipe, 0);       //  zactor_new ignores the value, so the word follows
+    zstr_send (pipe, ok ? "READY" : "FAILED");
+}
+
+void
+argos_actor_fail (zsock_t *pipe, const char *reason)
+{
+    zsock_set_sndtimeo (pipe, 0);
+    zstr_sendx (pipe, "FAILED", reason ? reason : "", NULL);
+}
