@@ -1,9 +1,11 @@
-//  argos_api_actor - the HTTP runs API: POST /v1/runs, run status, event streams (SSE), stop, health.
+//  argos_api_actor - the HTTP runs API: POST /v1/runs, run status, event streams (SSE), stop,
+//  health.
 //
-//  In:    HTTP/1.1 on host:port; entries of topic run.<id>; answers of the broker; pipe: $TERM, DRAIN (new runs get 503)
-//  Out:   commits [run.create, message.inbound], turn.stop, store reads; pipe: READY | FAILED
-//  Timer: libmicrohttpd's own; 15 s of silence on a stream; 30 s until a log without readers is dropped
-//  Owner: the supervisor. Limits: config.connection_limit connections, 10,000,000 bytes of body, 4096 events or 4 MiB of
+//  In:    HTTP/1.1 on host:port; entries of topic run.<id>; answers of the broker; pipe: $TERM,
+//  DRAIN (new runs get 503) Out:   commits [run.create, message.inbound], turn.stop, store reads;
+//  pipe: READY | FAILED Timer: libmicrohttpd's own; 15 s of silence on a stream; 30 s until a log
+//  without readers is dropped Owner: the supervisor. Limits: config.connection_limit connections,
+//  10,000,000 bytes of body, 4096 events or 4 MiB of
 //         retained events per watched run, 64 watched runs without a reader.
 
 #ifndef ARGOS_API_ACTOR_H
@@ -12,18 +14,19 @@
 #include <czmq.h>
 
 typedef struct {
-    const char *endpoint;                //  The broker; NULL = inproc://argos.broker
-    const char *host;                    //  Address to bind; NULL = 127.0.0.1
-    int port;                            //  0 = any free one; the log line "listening" names it
-    const char *key;                     //  Bearer key, at least 16 visible characters; NULL only with the next
-    bool allow_unauthenticated_loopback; //  Serve loopback peers without a key; only when bound to loopback
-    const char *const *cors_origins;     //  NULL-terminated list of allowed origins or "*"; NULL = none
-    int max_concurrent_runs;             //  Executing runs before 429; 0 = no cap
-    int connection_limit;                //  Open connections; 0 = 8192
+    const char *endpoint; //  The broker; NULL = inproc://argos.broker
+    const char *host;     //  Address to bind; NULL = 127.0.0.1
+    int port;             //  0 = any free one; the log line "listening" names it
+    const char *key;      //  Bearer key, at least 16 visible characters; NULL only with the next
+    bool allow_unauthenticated_loopback; //  Serve loopback peers without a key; only when bound to
+                                         //  loopback
+    const char *const *cors_origins; //  NULL-terminated list of allowed origins or "*"; NULL = none
+    int max_concurrent_runs;         //  Executing runs before 429; 0 = no cap
+    int connection_limit;            //  Open connections; 0 = 8192
 } argos_api_config_t;
 
-//  The actor function; everything in config is copied before READY. FAILED when the key is too weak, the address can't be
-//  bound (the log says why) or the peer can't be made.
+//  The actor function; everything in config is copied before READY. FAILED when the key is too
+//  weak, the address can't be bound (the log says why) or the peer can't be made.
 void argos_api_actor (zsock_t *pipe, void *config);
 
 #endif

@@ -1,9 +1,10 @@
-//  argos_event - the entries of a run's topic as the events that HTTP clients see, and a bounded log of them that any
-//  number of readers walk through. Pure: no socket, no clock.
+//  argos_event - the entries of a run's topic as the events that HTTP clients see, and a bounded
+//  log of them that any number of readers walk through. Pure: no socket, no clock.
 //
-//  A reader that follows from the start, or goes on after the last number it saw, can concatenate the deltas and has the answer:
-//  text whose deltas are no longer retained is sent as one delta when its segment is complete. Where that can't be known,
-//  one stream.gap tells the reader to drop the text of the segment in progress, which is then sent again.
+//  A reader that follows from the start, or goes on after the last number it saw, can concatenate
+//  the deltas and has the answer: text whose deltas are no longer retained is sent as one delta
+//  when its segment is complete. Where that can't be known, one stream.gap tells the reader to drop
+//  the text of the segment in progress, which is then sent again.
 //
 //  Limits: 4096 events and 4 MiB per log by default; deltas of finished segments go first.
 
@@ -15,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARGOS_EVENT_MAX 4096        //  Events of a log
-#define ARGOS_EVENT_BYTES 4194304   //  Bytes of a log
+#define ARGOS_EVENT_MAX 4096         //  Events of a log
+#define ARGOS_EVENT_BYTES 4194304    //  Bytes of a log
 #define ARGOS_EVENT_TEXT_MAX 1048576 //  Bytes of the text of a segment in progress
 
 typedef struct argos_event_log argos_event_log_t;
@@ -31,8 +32,10 @@ typedef struct {
     bool exact;      //  The event `after` was met, so `sent` is known
 } argos_event_cursor_t;
 
-//  Translate an entry: new object with event, run_id, timestamp and its own members; NULL when the entry is not for readers.
-json_t *argos_event_translate (const char *type, const json_t *body, const char *run_id, int64_t at_ms);
+//  Translate an entry: new object with event, run_id, timestamp and its own members; NULL when the
+//  entry is not for readers.
+json_t *argos_event_translate (
+    const char *type, const json_t *body, const char *run_id, int64_t at_ms);
 
 //  Whether an entry of this type is the last of a run.
 bool argos_event_terminal (const char *type);
@@ -41,7 +44,8 @@ bool argos_event_terminal (const char *type);
 argos_event_log_t *argos_event_log_new (const char *run_id, size_t max_events, size_t max_bytes);
 void argos_event_log_destroy (argos_event_log_t **self_p);
 
-//  Add the topic entry number n. Entries that are not new, of other types, or after the last one are ignored.
+//  Add the topic entry number n. Entries that are not new, of other types, or after the last one
+//  are ignored.
 void argos_event_log_add (
     argos_event_log_t *self, const char *type, const json_t *body, int64_t n, int64_t at_ms);
 
@@ -53,9 +57,10 @@ size_t argos_event_log_count (const argos_event_log_t *self);
 //  A cursor for a reader that has seen everything up to number `after` (-1 = nothing).
 void argos_event_cursor_init (argos_event_cursor_t *self, int64_t after);
 
-//  The next frame for a reader ("id: n\ndata: {...}\n\n"), borrowed until the next call on this log. Returns 1, 0 = nothing
-//  more yet, -1 = the terminal event has been passed.
-int argos_event_next (argos_event_log_t *self, argos_event_cursor_t *cursor, const char **ret_frame, size_t *ret_size);
+//  The next frame for a reader ("id: n\ndata: {...}\n\n"), borrowed until the next call on this
+//  log. Returns 1, 0 = nothing more yet, -1 = the terminal event has been passed.
+int argos_event_next (argos_event_log_t *self, argos_event_cursor_t *cursor, const char **ret_frame,
+    size_t *ret_size);
 
 //  The number in a Last-Event-ID header or argument; -1 when text is NULL or not a number.
 int64_t argos_event_number (const char *text);

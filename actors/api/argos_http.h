@@ -1,7 +1,9 @@
-//  argos_http - HTTP/1.1 for an actor: a routes table, authentication, body limit, error objects, fixed headers, CORS,
-//  answers now or later, and event streams. libmicrohttpd in external epoll mode; one thread.
+//  argos_http - HTTP/1.1 for an actor: a routes table, authentication, body limit, error objects,
+//  fixed headers, CORS, answers now or later, and event streams. libmicrohttpd in external epoll
+//  mode; one thread.
 //
-//  Every answer, errors and streams too, carries the same security and CORS headers: one builder makes them all.
+//  Every answer, errors and streams too, carries the same security and CORS headers: one builder
+//  makes them all.
 
 #ifndef ARGOS_HTTP_H
 #define ARGOS_HTTP_H
@@ -13,7 +15,8 @@
 #include <sys/types.h>
 
 #define ARGOS_HTTP_BODY_MAX 10000000 //  Bytes of a request body
-#define ARGOS_HTTP_POOL 4096         //  Bytes of memory of a connection: request head and answer head together
+#define ARGOS_HTTP_POOL                                                                            \
+    4096 //  Bytes of memory of a connection: request head and answer head together
 
 typedef struct argos_http argos_http_t;
 typedef struct argos_http_req argos_http_req_t;       //  A request, until its answer has left
@@ -39,13 +42,16 @@ typedef struct {
     void *ctx;                           //  Handed to the handlers
 } argos_http_config_t;
 
-//  Binds and listens. NULL with a sentence in reason (256 bytes): weak key, address in use, out of descriptors.
+//  Binds and listens. NULL with a sentence in reason (256 bytes): weak key, address in use, out of
+//  descriptors.
 argos_http_t *argos_http_new (const argos_http_config_t *config, char *reason);
 
-//  Ends all streams and open requests (their connections are closed) and frees everything. NULL-safe, idempotent.
+//  Ends all streams and open requests (their connections are closed) and frees everything.
+//  NULL-safe, idempotent.
 void argos_http_destroy (argos_http_t **self_p);
 
-//  The descriptor to poll for input; call argos_http_run when it is readable or when argos_http_timeout has passed.
+//  The descriptor to poll for input; call argos_http_run when it is readable or when
+//  argos_http_timeout has passed.
 int argos_http_fd (const argos_http_t *self);
 void argos_http_run (argos_http_t *self);
 
@@ -55,7 +61,8 @@ int64_t argos_http_timeout (argos_http_t *self);
 //  The port that is bound.
 int argos_http_port (const argos_http_t *self);
 
-//  What the star of the route matched; a header; a query argument (NULL = absent); the body. All borrowed.
+//  What the star of the route matched; a header; a query argument (NULL = absent); the body. All
+//  borrowed.
 const char *argos_http_param (const argos_http_req_t *req);
 const char *argos_http_header (const argos_http_req_t *req, const char *name);
 const char *argos_http_query (const argos_http_req_t *req, const char *name);
@@ -64,8 +71,8 @@ const char *argos_http_body (const argos_http_req_t *req, size_t *ret_size);
 //  Whether a key is configured (some headers are refused without one).
 bool argos_http_keyed (const argos_http_req_t *req);
 
-//  One more header for the answer to come, at most 4. name is static, value copied; one with control characters or
-//  anything but ASCII is left out.
+//  One more header for the answer to come, at most 4. name is static, value copied; one with
+//  control characters or anything but ASCII is left out.
 void argos_http_set (argos_http_req_t *req, const char *name, const char *value);
 
 //  Answer with a JSON body (stolen; NULL = an empty body).
@@ -75,9 +82,10 @@ void argos_http_json (argos_http_req_t *req, unsigned status, json_t *body);
 void argos_http_error (argos_http_req_t *req, unsigned status, const char *type, const char *code,
     const char *param, const char *message);
 
-//  Answer with a stream of events. fill puts at most max bytes into buffer and returns how many; 0 = nothing now (it is
-//  called again after argos_http_wake), -1 = the end, -2 = cut the connection. closed is called once when the
-//  stream is over, for whatever reason; the handle is freed after it. A peer that hangs up is noticed at once.
+//  Answer with a stream of events. fill puts at most max bytes into buffer and returns how many; 0
+//  = nothing now (it is called again after argos_http_wake), -1 = the end, -2 = cut the connection.
+//  closed is called once when the stream is over, for whatever reason; the handle is freed after
+//  it. A peer that hangs up is noticed at once.
 argos_http_stream_t *argos_http_stream (argos_http_req_t *req,
     ssize_t (*fill) (void *arg, char *buffer, size_t max), void (*closed) (void *arg), void *arg);
 void argos_http_wake (argos_http_stream_t *stream);

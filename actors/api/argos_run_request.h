@@ -1,6 +1,8 @@
-//  argos_run_request - checks the body of POST /v1/runs and turns it into what the gateway takes. Pure.
+//  argos_run_request - checks the body of POST /v1/runs and turns it into what the gateway takes.
+//  Pure.
 //
-//  Limits: text 262,144 bytes, instructions the same, 1,000 entries of history, 900,000 bytes of JSON for the whole message.
+//  Limits: text 262,144 bytes, instructions the same, 1,000 entries of history, 900,000 bytes of
+//  JSON for the whole message.
 
 #ifndef ARGOS_RUN_REQUEST_H
 #define ARGOS_RUN_REQUEST_H
@@ -9,19 +11,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ARGOS_RUN_TEXT_MAX 262144   //  Bytes of the prompt, and of the instructions
-#define ARGOS_RUN_HISTORY_MAX 1000  //  Entries of history
-#define ARGOS_RUN_BODY_MAX 900000   //  Bytes of the message made from it; a part of a commit has 1 MiB
-#define ARGOS_RUN_SESSION_MAX 256   //  Bytes of a session id or a session key
-#define ARGOS_RUN_PREVIEW_MAX 1024  //  Bytes of the prompt kept in the run's row
+#define ARGOS_RUN_TEXT_MAX 262144  //  Bytes of the prompt, and of the instructions
+#define ARGOS_RUN_HISTORY_MAX 1000 //  Entries of history
+#define ARGOS_RUN_BODY_MAX                                                                         \
+    900000 //  Bytes of the message made from it; a part of a commit has 1 MiB
+#define ARGOS_RUN_SESSION_MAX 256  //  Bytes of a session id or a session key
+#define ARGOS_RUN_PREVIEW_MAX 1024 //  Bytes of the prompt kept in the run's row
 
 //  What is wrong with a request, for the error object
 
 typedef struct {
-    unsigned status;    //  400 or 404
-    const char *code;   //  Static, or NULL
-    char param[64];     //  Member at fault, "" = none
-    char message[256];  //  Sentence
+    unsigned status;   //  400 or 404
+    const char *code;  //  Static, or NULL
+    char param[64];    //  Member at fault, "" = none
+    char message[256]; //  Sentence
 } argos_run_problem_t;
 
 typedef struct {
@@ -32,10 +35,10 @@ typedef struct {
     json_t *model;        //  String or NULL
 } argos_run_request_t;
 
-//  Reads size bytes into *ret_request (everything in it is new; argos_run_request_clear frees it). Returns 0, or -1 with
-//  *ret_problem filled in and nothing to free.
-int argos_run_request_read (
-    const char *data, size_t size, argos_run_request_t *ret_request, argos_run_problem_t *ret_problem);
+//  Reads size bytes into *ret_request (everything in it is new; argos_run_request_clear frees it).
+//  Returns 0, or -1 with *ret_problem filled in and nothing to free.
+int argos_run_request_read (const char *data, size_t size, argos_run_request_t *ret_request,
+    argos_run_problem_t *ret_problem);
 
 //  Frees what it holds. NULL-safe, idempotent.
 void argos_run_request_clear (argos_run_request_t *self);
@@ -46,14 +49,16 @@ bool argos_run_session_valid (const char *text, size_t size);
 //  Whether key is 1 to 255 visible ASCII characters.
 bool argos_run_idempotency_valid (const char *key);
 
-//  run_<32 hex> for an idempotency key, always the same; ret_run_id has 37 bytes. And the id of its commit, 46 bytes.
+//  run_<32 hex> for an idempotency key, always the same; ret_run_id has 37 bytes. And the id of its
+//  commit, 46 bytes.
 void argos_run_id_of_key (const char *key, char *ret_run_id, char *ret_commit_id);
 
 //  Whether text is run_ and 32 lowercase hex digits.
 bool argos_run_id_valid (const char *text);
 
-//  The body of message.inbound for a run: new. session_key is the X-Hermes-Session-Key, NULL = none. ret_lane
-//  (257 bytes) gets the ordering key. NULL when it would be too large; then *ret_problem says so.
+//  The body of message.inbound for a run: new. session_key is the X-Hermes-Session-Key, NULL =
+//  none. ret_lane (257 bytes) gets the ordering key. NULL when it would be too large; then
+//  *ret_problem says so.
 json_t *argos_run_request_inbound (const argos_run_request_t *self, const char *run_id,
     const char *session_key, char *ret_lane, argos_run_problem_t *ret_problem);
 

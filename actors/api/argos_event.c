@@ -1,0 +1,91 @@
+//  argos_event - one entry of a run's topic as one event for HTTP clients; and the numbers in
+//  Last-Event-ID.
+//
+//  Pure and stateless. Members that an entry lacks are left out, members that are not ours are not
+//  passed on; texts of failures are redacted once more before they leave.
+
+#include "argos_event.h"
+#include "argos_log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define S_ERROR_MAX 4096 //  Bytes of an error text
+
+typedef struct {
+    const char *entry;      //  Type of the entry
+    const char *event;      //  Name of the event
+    const char *members[4]; //  What is copied, NULL-terminated
+    bool terminal;          //  The last of its run
+} s_form_t;
+
+static const s_form_t s_forms[] = {
+    { "turn.delta", "message.delta", { "delta" }, false },
+    { "turn.text", "message.completed", { "text" }, false },
+    { "turn.restarted", "run.restarted", { "attempt" }, false },
+    { "tool.started", "tool.started", { "tool", "tool_call_id", "preview" }, false },
+    { "tool.completed", "tool.completed", { "tool", "tool_call_id", "error" }, false },
+    { "run.completed", "run.completed", { "output", "usage" }, true },
+    { "run.failed", "run.failed", { NULL }, true },
+    { "run.cancelled", "run.cancelled", { "reason" }, true },
+};
+
+static const s_form_t *
+s_form (const char *type)
+{
+    for (size_t i = 0; i < sizeof s_forms / sizeof *s_forms; i++)
+        if (strcmp (s_forms[i].entry, type) == 0)
+            return &s_forms[i];
+    return NULL;
+}
+
+bool
+argos_event_terminal (const char *type)
+{
+    const s_form_t *form = s_form (type);
+    return form && form->terminal;
+}
+
+json_t *
+argos_event_translate (const char *type, const json_t *body, const char *run_id, int64_t at_ms)
+{
+    const s_form_t *form = s_form (type);
+    if (!form ||
+        (strcmp (type, "turn.delta") == 0 && !json_is_string (json_object_get (body, "delta"))))
+        return NULL;
+    json_t *event = json_pack ("{s:s,s:s,s:f}", "event", form->event, "run_id", run_id, "timestamp",
+        (double) at_ms / 1000.0);
+    for (size_t i = 0; form->members[i]; i++) {
+        json_t *member = json_object_get (body, form->members[i]);
+        if (member)
+            (void) json_object_set (event, form->members[i], member);
+    }
+    if (strcmp (type, "tool.completed") == 0) {
+        double duration = json_number_value (json_object_get (body, "duration"));
+        (void) json_object_set_new (
+            event, "duration", json_real (round (duration * 1000.0) / 1000.0));
+    }
+    if (strcmp (type, "run.failed") == 0) {
+        const char *error = json_string_value (json_object_get (body, "error"));
+        char redacted[S_ERROR_MAX] = "";
+        if (error)
+            argos_log_redact (error, redacted, sizeof redacted);
+        json_t *text = json_string (redacted);
+        (void) json_object_set_new (
+            event, "error", text ? text : json_string ("The run has failed."));
+    }
+    return event;
+}
+
+int64_t
+argos_event_number (const char *text)
+{
+    if (!text || *text < '0' || *text > '9')
+        return -1;
+    char *end;
+    errno = 0;
+    long long number = strtoll (text, &end, 10);
+    return errno || *end ? -1 : number;
+}

@@ -1,0 +1,405 @@
+//  argos_http - the server: binds, takes requests in, calls handlers, notices who hangs up.
+//
+//  One epoll set holds libmicrohttpd's own epoll descriptor and the socket of every stream (for
+//  EPOLLRDHUP only: the server itself forgets a suspended connection and would never see its end).
+//  Invariant: a request is on the list `waiting` exactly while its connection is suspended; it is
+//  resumed before the server is stopped. An early refusal still reads the body (and drops it, up to
+//  twice the limit), for a client that is still writing would meet a reset instead of the answer.
+
+#include "argos_http_priv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define S_BACKLOG 1024    //  Connections not yet accepted
+#define S_TIMEOUT_S 30    //  Silence in the middle of a request, or between two
+#define S_HANGUPS 64      //  Hang-ups handled in one call
+#define S_KEY_MIN 16      //  Bytes of the key
+#define S_BODY_FIRST 4096 //  First buffer of a body without Content-Length
+
+//  --------------------------------------------------------------------------
+//  Requests
+
+static argos_http_req_t *
+s_req_new (argos_http_t *self, struct MHD_Connection *connection)
+{
+    argos_http_req_t *req = calloc (1, sizeof *req);
+    if (req) {
+        req->http = self;
+        req->connection = connection;
+    }
+    return req;
+}
+
+static void
+s_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
+    enum MHD_RequestTerminationCode code)
+{
+    (void) cls;
+    (void) connection;
+    (void) code;
+    argos_http_req_t *req = *req_p;
+    if (!req)
+        return;
+    *req_p = NULL;
+    if (req->suspended)
+        DL_DELETE (req->http->waiting, req);
+    if (req->response)
+        MHD_destroy_response (req->response);
+    for (unsigned i = 0; i < req->extra_count; i++)
+        free (req->extra[i].value);
+    free (req->param);
+    free (req->body);
+    free (req);
+}
+
+static bool
+s_req_body (argos_http_req_t *req, const char *data, size_t size)
+{
+    req->seen += size;
+    if (req->answered)
+        return req->seen <= 2 * (uint64_t) ARGOS_HTTP_BODY_MAX;
+    if (req->seen > ARGOS_HTTP_BODY_MAX) {
+        free (req->body);
+        req->body = NULL;
+        req->size = req->capacity = 0;
+        argos_http_error (req, 413, "invalid_request_error", "body_too_large", NULL,
+            "The request body is larger than 10000000 bytes.");
+        return true;
+    }
+    if (req->size + size > req->capacity) {
+        size_t capacity = req->capacity ? req->capacity * 2 : S_BODY_FIRST;
+        while (capacity < req->size + size)
+            capacity *= 2;
+        char *body = realloc (req->body, capacity);
+        if (!body)
+            return false;
+        req->body = body;
+        req->capacity = capacity;
+    }
+    memcpy (req->body + req->size, data, size);
+    req->size += size;
+    return true;
+}
+
+//  What can be said before the body arrives. A client that asked (Expect) gets its answer before it
+//  sends anything.
+
+static enum MHD_Result
+s_req_begin (argos_http_req_t *req, const char *url, const char *method, const char *version)
+{
+    bool framed = argos_http_check_framing (req, version);
+    if (framed && argos_http_check_origin (req, method) &&
+        argos_http_check_route (req, method, url))
+        (void) argos_http_check_auth (req, method, url);
+    const char *length = argos_http_header (req, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    uint64_t announced = length ? strtoull (length, NULL, 10) : 0;
+    if (!req->answered && announced > ARGOS_HTTP_BODY_MAX)
+        argos_http_error (req, 413, "invalid_request_error", "body_too_large", NULL,
+            "The request body is larger than 10000000 bytes.");
+    bool asks = argos_http_header (req, MHD_HTTP_HEADER_EXPECT) != NULL;
+    if (req->answered && (!framed || asks || announced > 2 * (uint64_t) ARGOS_HTTP_BODY_MAX))
+        return argos_http_queue (req);
+    return MHD_YES;
+}
+
+static enum MHD_Result
+s_access (void *cls, struct MHD_Connection *connection, const char *url, const char *method,
+    const char *version, const char *data, size_t *size, void **req_p)
+{
+    argos_http_t *self = cls;
+    argos_http_req_t *req = *req_p;
+    if (!req) {
+        *req_p = req = s_req_new (self, connection);
+        return req ? s_req_begin (req, url, method, version) : MHD_NO;
+    }
+    if (*size) {
+        bool going_on = s_req_body (req, data, *size);
+        *size = 0;
+        return going_on ? MHD_YES : MHD_NO;
+    }
+    if (!req->answered && !req->called) {
+        req->called = true;
+        req->route->fn (self->ctx, req);
+    }
+    if (req->answered)
+        return argos_http_queue (req);
+    req->suspended = true;
+    DL_APPEND (self->waiting, req);
+    MHD_suspend_connection (connection);
+    return MHD_YES;
+}
+
+static void
+s_connection (void *cls, struct MHD_Connection *connection, void **socket_context,
+    enum MHD_ConnectionNotificationCode code)
+{
+    (void) cls;
+    (void) socket_context;
+    if (code != MHD_CONNECTION_NOTIFY_STARTED)
+        return;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    int on = 1;
+    if (info)
+        (void) setsockopt (info->connect_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+//  --------------------------------------------------------------------------
+//  Start and end
+
+static bool
+s_is_loopback (const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *) address;
+        return (ntohl (in->sin_addr.s_addr) >> 24) == 127;
+    }
+    if (address->sa_family != AF_INET6)
+        return false;
+    const struct sockaddr_in6 *in6 = (const void *) address;
+    return IN6_IS_ADDR_LOOPBACK (&in6->sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED (&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127);
+}
+
+//  A listening socket of our own, so that the cause of a failure can be told.
+
+static int
+s_listen (argos_http_t *self, const char *host, int port, char *reason)
+{
+    char service[16];
+    (void) snprintf (service, sizeof service, "%d", port);
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo *found = NULL;
+    int rc = getaddrinfo (host, service, &hints, &found);
+    if (rc != 0) {
+        (void) snprintf (reason, 256, "http.host %.100s: %s", host, gai_strerror (rc));
+        return -1;
+    }
+    self->loopback = true; //  Any address that is not, counts
+    for (const struct addrinfo *each = found; each; each = each->ai_next)
+        self->loopback = self->loopback && s_is_loopback (each->ai_addr);
+    int on = 1;
+    int fd = socket (found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind (fd, found->ai_addr, found->ai_addrlen) != 0 || listen (fd, S_BACKLOG) != 0) {
+        int error = errno;
+        (void) snprintf (reason, 256, "http: can't listen on %.100s port %d: %s%s", host, port,
+            strerrordesc_np (error), error == EADDRINUSE ? " (api_server_port_in_use)" : "");
+        if (fd >= 0)
+            close (fd);
+        fd = -1;
+    }
+    freeaddrinfo (found);
+    if (fd < 0)
+        return -1;
+    struct sockaddr_storage bound;
+    socklen_t size = sizeof bound;
+    if (getsockname (fd, (struct sockaddr *) &bound, &size) == 0)
+        self->port =
+            ntohs (bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &bound)->sin6_port
+                                               : ((struct sockaddr_in *) &bound)->sin_port);
+    return fd;
+}
+
+static int
+s_take_key (argos_http_t *self, const argos_http_config_t *config, char *reason)
+{
+    const char *key = config->key;
+    size_t size = key ? strlen (key) : 0;
+    self->keyed = size > 0;
+    self->unauthenticated = config->allow_unauthenticated_loopback;
+    if (!self->keyed)
+        return 0;
+    bool varied = false;
+    for (size_t i = 1; i < size; i++)
+        varied = varied || key[i] != key[0];
+    if (size < S_KEY_MIN || !varied) {
+        (void) snprintf (reason, 256,
+            "http: the key is too weak, %d characters are needed (api_server_key_invalid)",
+            S_KEY_MIN);
+        return -1;
+    }
+    randombytes_buf (self->secret, sizeof self->secret);
+    argos_http_digest (self, key, self->digest);
+    return 0;
+}
+
+static int
+s_take_origins (argos_http_t *self, const char *const *origins)
+{
+    size_t count = 0;
+    while (origins && origins[count])
+        count++;
+    if (!count)
+        return 0;
+    self->origins = calloc (count + 1, sizeof *self->origins);
+    for (size_t i = 0; self->origins && i < count; i++)
+        if (!(self->origins[i] = strdup (origins[i])))
+            return -1;
+    return self->origins ? 0 : -1;
+}
+
+static int
+s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
+{
+    int fd = s_listen (self, config->host, config->port, reason);
+    if (fd < 0)
+        return -1;
+    self->unauthenticated = self->unauthenticated && self->loopback;
+    if (!self->keyed && !self->unauthenticated) {
+        (void) snprintf (reason, 256, "http: a key is needed (api_server_key_invalid)");
+        close (fd);
+        return -1;
+    }
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    self->daemon = MHD_start_daemon (flags, 0, NULL, NULL, s_access, self, MHD_OPTION_LISTEN_SOCKET,
+        fd, MHD_OPTION_NOTIFY_COMPLETED, s_req_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+        s_connection, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connection_limit,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) ARGOS_HTTP_POOL,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t) 512, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned) S_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (!self->daemon) {
+        (void) snprintf (reason, 256, "http: the server can't start, see the limit of open files");
+        close (fd);
+        return -1;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info (self->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct epoll_event event = { .events = EPOLLIN };
+    self->epoll = epoll_create1 (EPOLL_CLOEXEC);
+    if (!info || self->epoll < 0 ||
+        epoll_ctl (self->epoll, EPOLL_CTL_ADD, info->epoll_fd, &event) != 0) {
+        (void) snprintf (reason, 256, "http: no epoll descriptor");
+        return -1;
+    }
+    return 0;
+}
+
+argos_http_t *
+argos_http_new (const argos_http_config_t *config, char *reason)
+{
+    argos_http_t *self = calloc (1, sizeof *self);
+    if (!self || sodium_init () < 0) {
+        (void) snprintf (reason, 256, "http: out of memory");
+        free (self);
+        return NULL;
+    }
+    self->epoll = -1;
+    self->routes = config->routes;
+    self->ctx = config->ctx;
+    if (s_take_key (self, config, reason) != 0 ||
+        s_take_origins (self, config->cors_origins) != 0 || s_start (self, config, reason) != 0)
+        argos_http_destroy (&self);
+    return self;
+}
+
+void
+argos_http_destroy (argos_http_t **self_p)
+{
+    argos_http_t *self = self_p ? *self_p : NULL;
+    if (!self)
+        return;
+    *self_p = NULL;
+    argos_http_req_t *req, *next;
+    DL_FOREACH_SAFE (self->waiting, req, next)
+    if (!req->answered)
+        argos_http_error (
+            req, 503, "server_error", "gateway_draining", NULL, "The server is going down.");
+    argos_http_stream_t *stream;
+    DL_FOREACH (self->streams, stream)
+    {
+        stream->dead = true;
+        argos_http_wake (stream);
+    }
+    if (self->daemon) {
+        (void) MHD_run (self->daemon);
+        MHD_stop_daemon (self->daemon);
+    }
+    if (self->epoll >= 0)
+        close (self->epoll);
+    for (size_t i = 0; self->origins && self->origins[i]; i++)
+        free (self->origins[i]);
+    free (self->origins);
+    sodium_memzero (self, sizeof *self);
+    free (self);
+}
+
+//  --------------------------------------------------------------------------
+//  The loop's side
+
+int
+argos_http_fd (const argos_http_t *self)
+{
+    return self->epoll;
+}
+
+void
+argos_http_run (argos_http_t *self)
+{
+    struct epoll_event events[S_HANGUPS];
+    int count = epoll_wait (self->epoll, events, S_HANGUPS, 0);
+    for (int i = 0; i < count; i++) {
+        argos_http_stream_t *stream = events[i].data.ptr;
+        if (stream) {
+            stream->dead = true;
+            argos_http_wake (stream);
+        }
+    }
+    (void) MHD_run (self->daemon);
+}
+
+int64_t
+argos_http_timeout (argos_http_t *self)
+{
+    MHD_UNSIGNED_LONG_LONG timeout;
+    if (MHD_get_timeout (self->daemon, &timeout) != MHD_YES)
+        return -1;
+    return timeout > INT32_MAX ? INT32_MAX : (int64_t) timeout;
+}
+
+int
+argos_http_port (const argos_http_t *self)
+{
+    return self->port;
+}
+
+const char *
+argos_http_param (const argos_http_req_t *req)
+{
+    return req->param;
+}
+
+const char *
+argos_http_header (const argos_http_req_t *req, const char *name)
+{
+    return MHD_lookup_connection_value (req->connection, MHD_HEADER_KIND, name);
+}
+
+const char *
+argos_http_query (const argos_http_req_t *req, const char *name)
+{
+    return MHD_lookup_connection_value (req->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *
+argos_http_body (const argos_http_req_t *req, size_t *ret_size)
+{
+    *ret_size = req->size;
+    return req->body ? req->body : "";
+}
+
+bool
+argos_http_keyed (const argos_http_req_t *req)
+{
+    return req->http->keyed;
+}

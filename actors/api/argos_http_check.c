@@ -1,0 +1,271 @@
+//  argos_http_check - may this request go on? Framing, origin, route, key: in that order, each
+//  answers when not.
+//
+//  The server library takes several forms of a request that two programs may read in two ways
+//  (request smuggling); what is ambiguous is refused here and the connection closed. The key is
+//  compared by digests under a random secret, so the time tells neither its length nor its bytes.
+
+#include "argos_http_priv.h"
+#include "argos_log.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+//  --------------------------------------------------------------------------
+//  Framing
+
+typedef struct {
+    unsigned lengths, codings; //  Content-Length and Transfer-Encoding headers seen
+    bool bad;                  //  Something ambiguous
+} s_framing_t;
+
+static enum MHD_Result
+s_framing_header (void *cls, enum MHD_ValueKind kind, const char *name, size_t name_size,
+    const char *value, size_t value_size)
+{
+    s_framing_t *framing = cls;
+    (void) kind;
+    for (size_t i = 0; i < name_size; i++)
+        framing->bad = framing->bad || (unsigned char) name[i] <= 32 || name[i] == 127;
+    for (size_t i = 0; value && i < value_size; i++)
+        framing->bad =
+            framing->bad || ((unsigned char) value[i] < 32 && value[i] != '\t') || value[i] == 127;
+    if (strcasecmp (name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        framing->lengths++;
+        for (size_t i = 0; i < value_size; i++)
+            framing->bad = framing->bad || value[i] < '0' || value[i] > '9';
+        framing->bad = framing->bad || value_size == 0 || value_size > 18;
+    }
+    if (strcasecmp (name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        framing->codings++;
+        framing->bad = framing->bad || !value || strcasecmp (value, "chunked") != 0;
+    }
+    return MHD_YES;
+}
+
+bool
+argos_http_check_framing (argos_http_req_t *req, const char *version)
+{
+    s_framing_t framing = { 0 };
+    (void) MHD_get_connection_values_n (
+        req->connection, MHD_HEADER_KIND, s_framing_header, &framing);
+    bool http11 = strcmp (version, MHD_HTTP_VERSION_1_1) == 0;
+    req->http10 = strcmp (version, MHD_HTTP_VERSION_1_0) == 0;
+    if (framing.bad || framing.lengths + framing.codings > 1 || (framing.codings && !http11) ||
+        !(req->http10 || http11)) {
+        argos_http_set (req, MHD_HTTP_HEADER_CONNECTION, "close");
+        argos_http_error (req, 400, "invalid_request_error",
+            framing.lengths ? "invalid_content_length" : NULL, NULL,
+            "The head of the request is malformed or ambiguous.");
+        return false;
+    }
+    return true;
+}
+
+//  --------------------------------------------------------------------------
+//  Origin
+
+//  The x-stainless-* names that a browser's SDK asks for, so that a preflight lets them pass.
+
+static void
+s_allow_headers (argos_http_req_t *req)
+{
+    char allowed[512] = "Authorization, Content-Type, Idempotency-Key, X-Hermes-Session-Id, "
+                        "X-Hermes-Session-Key, X-Hermes-Tool-Events, Last-Event-ID, Accept";
+    const char *asked = argos_http_header (req, MHD_HTTP_HEADER_ACCESS_CONTROL_REQUEST_HEADERS);
+    size_t used = strlen (allowed);
+    while (asked && *asked) {
+        asked += strspn (asked, ", \t");
+        size_t size = strcspn (asked, ", \t");
+        bool stainless =
+            size > 12 && strncasecmp (asked, "x-stainless-", 12) == 0 &&
+            strspn (asked, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") >=
+                size;
+        if (stainless && used + size + 3 < sizeof allowed) {
+            memcpy (allowed + used, ", ", 2);
+            memcpy (allowed + used + 2, asked, size);
+            used += size + 2;
+            allowed[used] = 0;
+        }
+        asked += size;
+    }
+    argos_http_set (req, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+}
+
+bool
+argos_http_check_origin (argos_http_req_t *req, const char *method)
+{
+    const char *origin = argos_http_header (req, MHD_HTTP_HEADER_ORIGIN);
+    bool options = strcmp (method, MHD_HTTP_METHOD_OPTIONS) == 0;
+    bool allowed = !origin;
+    for (char **each = req->http->origins; origin && each && *each; each++)
+        if (strcmp (*each, "*") == 0 || strcmp (*each, origin) == 0) {
+            req->origin = strcmp (*each, "*") == 0 ? *each : origin;
+            allowed = true;
+        }
+    if (!allowed || (options && !origin)) {
+        argos_http_json (req, 403, NULL);
+        return false;
+    }
+    if (options) {
+        argos_http_set (
+            req, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE, OPTIONS");
+        argos_http_set (req, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
+        s_allow_headers (req);
+        argos_http_json (req, 200, NULL);
+        return false;
+    }
+    return true;
+}
+
+//  --------------------------------------------------------------------------
+//  Route
+
+//  Whether url is of the form of path; the star matches one segment that is not empty.
+
+static bool
+s_path_matches (const char *path, const char *url, const char **ret_param, size_t *ret_size)
+{
+    *ret_param = NULL;
+    while (*path && *url) {
+        if (*path == '*') {
+            *ret_param = url;
+            *ret_size = strcspn (url, "/");
+            if (*ret_size == 0)
+                return false;
+            url += *ret_size;
+            path++;
+        }
+        else if (*path++ != *url++)
+            return false;
+    }
+    return !*path && !*url;
+}
+
+bool
+argos_http_check_route (argos_http_req_t *req, const char *method, const char *url)
+{
+    char allow[64] = "";
+    const char *param = NULL;
+    size_t size = 0;
+    for (const argos_http_route_t *route = req->http->routes; route->method; route++) {
+        if (!s_path_matches (route->path, url, &param, &size))
+            continue;
+        bool head = route->open && strcmp (method, MHD_HTTP_METHOD_HEAD) == 0;
+        if (strcmp (route->method, head ? MHD_HTTP_METHOD_GET : method) == 0) {
+            req->route = route;
+            req->param = param ? strndup (param, size) : NULL;
+            return true;
+        }
+        size_t used = strlen (allow);
+        (void) snprintf (
+            allow + used, sizeof allow - used, "%s%s", used ? ", " : "", route->method);
+    }
+    if (*allow) {
+        argos_http_set (req, MHD_HTTP_HEADER_ALLOW, allow);
+        argos_http_error (req, 405, "invalid_request_error", "method_not_allowed", NULL,
+            "This path does not take that method.");
+        return false;
+    }
+    argos_http_error (
+        req, 404, "invalid_request_error", "not_found", NULL, "There is nothing at this path.");
+    return false;
+}
+
+//  --------------------------------------------------------------------------
+//  Key
+
+void
+argos_http_digest (const argos_http_t *self, const char *token, unsigned char *ret_digest)
+{
+    crypto_auth_hmacsha256 (
+        ret_digest, (const unsigned char *) token, strlen (token), self->secret);
+}
+
+static const struct sockaddr *
+s_peer (const argos_http_req_t *req)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info (req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
+static bool
+s_peer_is_loopback (const argos_http_req_t *req)
+{
+    const struct sockaddr *peer = s_peer (req);
+    if (peer && peer->sa_family == AF_INET)
+        return (ntohl (((const struct sockaddr_in *) (const void *) peer)->sin_addr.s_addr) >>
+                   24) == 127;
+    if (!peer || peer->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *address =
+        &((const struct sockaddr_in6 *) (const void *) peer)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK (address) ||
+           (IN6_IS_ADDR_V4MAPPED (address) && address->s6_addr[12] == 127);
+}
+
+//  Without a key, only requests that name this host by a loopback name: else a web page could reach
+//  us through a name of its own that it points here.
+
+static bool
+s_host_is_loopback (const argos_http_req_t *req)
+{
+    static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+    const char *host = argos_http_header (req, MHD_HTTP_HEADER_HOST);
+    for (size_t i = 0; host && i < sizeof names / sizeof *names; i++) {
+        size_t size = strlen (names[i]);
+        if (strncasecmp (host, names[i], size) == 0 && (host[size] == 0 || host[size] == ':'))
+            return true;
+    }
+    return !host; //  HTTP/1.0
+}
+
+static bool
+s_token_is_right (const argos_http_req_t *req, const char *authorization)
+{
+    if (strncasecmp (authorization, "Bearer", 6) != 0 ||
+        (authorization[6] != ' ' && authorization[6] != '\t'))
+        return false;
+    const char *token = authorization + 6 + strspn (authorization + 6, " \t");
+    size_t size = strlen (token);
+    while (size && (token[size - 1] == ' ' || token[size - 1] == '\t'))
+        size--;
+    unsigned char digest[crypto_auth_hmacsha256_BYTES];
+    crypto_auth_hmacsha256 (digest, (const unsigned char *) token, size, req->http->secret);
+    return sodium_memcmp (digest, req->http->digest, sizeof digest) == 0;
+}
+
+bool
+argos_http_check_auth (argos_http_req_t *req, const char *method, const char *url)
+{
+    if (req->route->open)
+        return true;
+    const char *authorization = argos_http_header (req, MHD_HTTP_HEADER_AUTHORIZATION);
+    bool loopback =
+        req->http->unauthenticated && s_peer_is_loopback (req) && s_host_is_loopback (req);
+    if (loopback && (!authorization || !req->http->keyed))
+        return true;
+    if (authorization && req->http->keyed && s_token_is_right (req, authorization))
+        return true;
+    const struct sockaddr *peer = s_peer (req);
+    char address[64] = "";
+    if (peer)
+        (void) getnameinfo (peer,
+            peer->sa_family == AF_INET6 ? sizeof (struct sockaddr_in6)
+                                        : sizeof (struct sockaddr_in),
+            address, sizeof address, NULL, 0, NI_NUMERICHOST);
+    argos_log (ARGOS_LOG_WARN, "api", "unauthorized", "peer=%s method=%.16s path=%.500s", address,
+        method, url);
+    argos_http_set (req, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    argos_http_error (req, 401, "gateway_auth_error", "gateway_auth_failed", NULL,
+        authorization ? "The API key is wrong."
+                      : "An API key is needed: Authorization: Bearer <key>.");
+    return false;
+}

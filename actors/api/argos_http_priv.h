@@ -1,0 +1,77 @@
+//  argos_http_priv - what the files of argos_http share; nobody else includes it.
+
+#ifndef ARGOS_HTTP_PRIV_H
+#define ARGOS_HTTP_PRIV_H
+
+#include "argos_http.h"
+
+#include <microhttpd.h>
+#include <sodium.h>
+
+#define ARGOS_HTTP_EXTRA_MAX 4 //  Further headers of one answer
+
+struct argos_http_req {
+    argos_http_t *http;                //  Owner
+    struct MHD_Connection *connection; //  Its connection
+    const argos_http_route_t *route;   //  Who handles it, NULL when it was answered before
+    char *param;                       //  What the star matched, or NULL
+    const char *origin;            //  Allowed Origin header, or NULL; lives as long as the request
+    char *body;                    //  The body so far
+    size_t size, capacity;         //  Bytes of body, and of its buffer
+    uint64_t seen;                 //  Bytes of body received, kept or not
+    struct MHD_Response *response; //  The answer, until it is queued
+    unsigned status;               //  Its status
+    bool answered;                 //  The answer is made
+    bool called;                   //  The handler has been called
+    bool http10;                   //  The client speaks HTTP/1.0: no chunks
+    bool suspended;                //  Waits for the answer, on the list of the owner
+    struct {
+        const char *name;          //  Header, static
+        char *value;               //  Its value
+    } extra[ARGOS_HTTP_EXTRA_MAX]; //  Further headers
+    unsigned extra_count;          //  How many
+    argos_http_req_t *prev, *next; //  Suspended requests
+};
+
+struct argos_http_stream {
+    argos_http_t *http;                                    //  Owner
+    struct MHD_Connection *connection;                     //  Its connection
+    ssize_t (*fill) (void *arg, char *buffer, size_t max); //  Makes bytes
+    void (*closed) (void *arg);                            //  Told at the end
+    void *arg;                                             //  For both
+    int fd;                                                //  Socket, in the owner's epoll set
+    bool suspended;                                        //  Has nothing to send
+    bool dead;                                             //  The peer hung up, or we stop
+    argos_http_stream_t *prev, *next;                      //  All streams
+};
+
+struct argos_http {
+    struct MHD_Daemon *daemon; //  The server
+    int epoll;                 //  Its epoll descriptor and the sockets of the streams, for hang-ups
+    int port;                  //  Bound port
+    bool loopback;             //  Bound to loopback
+    bool unauthenticated;      //  Loopback peers need no key
+    bool keyed;                //  There is a key
+    unsigned char secret[crypto_auth_hmacsha256_KEYBYTES]; //  Random, for the comparison
+    unsigned char digest[crypto_auth_hmacsha256_BYTES];    //  HMAC of the key
+    char **origins;                   //  Allowed origins, NULL-terminated, or NULL
+    const argos_http_route_t *routes; //  The table
+    void *ctx;                        //  For the handlers
+    argos_http_req_t *waiting;        //  Suspended requests
+    argos_http_stream_t *streams;     //  Open streams
+};
+
+//  The checks before a handler: each returns true when the request may go on, else it has been
+//  answered.
+bool argos_http_check_framing (argos_http_req_t *req, const char *version);
+bool argos_http_check_origin (argos_http_req_t *req, const char *method);
+bool argos_http_check_route (argos_http_req_t *req, const char *method, const char *url);
+bool argos_http_check_auth (argos_http_req_t *req, const char *method, const char *url);
+
+//  Digest of a token under the process's secret.
+void argos_http_digest (const argos_http_t *self, const char *token, unsigned char *ret_digest);
+
+//  Hand the answer that was made to the server.
+enum MHD_Result argos_http_queue (argos_http_req_t *req);
+
+#endif

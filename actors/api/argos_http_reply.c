@@ -1,0 +1,195 @@
+//  argos_http_reply - answers: one builder puts the fixed headers, CORS and a request id on
+//  everything that leaves, and streams are answers whose bytes are asked for as the socket takes
+//  them.
+//
+//  Invariant: a stream is suspended only by its own fill callback, and resumed at most once for
+//  each suspension.
+
+#include "argos_http_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <utlist.h>
+
+#define S_BLOCK_CHUNKED 64 //  Not used by chunked answers, which fill the connection's own memory
+#define S_BLOCK_PLAIN 2048 //  Bytes asked for at once when the client speaks HTTP/1.0
+
+static const char *const s_fixed[][2] = {
+    { "X-Content-Type-Options", "nosniff" },
+    { "Referrer-Policy", "no-referrer" },
+    { "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'" },
+    { "Permissions-Policy", "camera=(), microphone=(), geolocation=()" },
+    { "X-Frame-Options", "DENY" },
+    { "X-XSS-Protection", "0" },
+};
+
+static void
+s_request_id (struct MHD_Response *response)
+{
+    unsigned char random[16];
+    char id[5 + 2 * sizeof random] = "req_";
+    randombytes_buf (random, sizeof random);
+    (void) sodium_bin2hex (id + 4, sizeof id - 4, random, sizeof random);
+    (void) MHD_add_response_header (response, "X-Request-Id", id);
+}
+
+static void
+s_decorate (argos_http_req_t *req, struct MHD_Response *response)
+{
+    for (size_t i = 0; i < sizeof s_fixed / sizeof *s_fixed; i++)
+        (void) MHD_add_response_header (response, s_fixed[i][0], s_fixed[i][1]);
+    s_request_id (response);
+    if (req->origin) {
+        (void) MHD_add_response_header (
+            response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, req->origin);
+        (void) MHD_add_response_header (response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
+            "X-Hermes-Session-Id, X-Hermes-Session-Key, X-Request-Id, Idempotency-Replayed, "
+            "Retry-After");
+    }
+    if (argos_http_header (req, MHD_HTTP_HEADER_ORIGIN) && !(req->origin && *req->origin == '*'))
+        (void) MHD_add_response_header (response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ORIGIN);
+    for (unsigned i = 0; i < req->extra_count; i++)
+        (void) MHD_add_response_header (response, req->extra[i].name, req->extra[i].value);
+}
+
+//  The answer is made: hand it over when the handler returns, or wake the connection that waits for
+//  it.
+
+static void
+s_answer (argos_http_req_t *req, unsigned status, struct MHD_Response *response)
+{
+    req->answered = true;
+    req->status = status;
+    req->response = response;
+    if (response)
+        s_decorate (req, response);
+    if (req->suspended) {
+        req->suspended = false;
+        DL_DELETE (req->http->waiting, req);
+        MHD_resume_connection (req->connection);
+    }
+}
+
+void
+argos_http_set (argos_http_req_t *req, const char *name, const char *value)
+{
+    for (const char *each = value; *each; each++)
+        if (*each < 32 || *each == 127)
+            return;
+    if (req->extra_count == ARGOS_HTTP_EXTRA_MAX)
+        return;
+    char *copy = strdup (value);
+    if (!copy)
+        return;
+    req->extra[req->extra_count].name = name;
+    req->extra[req->extra_count++].value = copy;
+}
+
+void
+argos_http_json (argos_http_req_t *req, unsigned status, json_t *body)
+{
+    char *text = body ? json_dumps (body, JSON_COMPACT | JSON_REAL_PRECISION (13)) : NULL;
+    json_decref (body);
+    size_t size = text ? strlen (text) : 0;
+    struct MHD_Response *response = MHD_create_response_from_buffer (
+        size, text ? text : "", text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        free (text);
+    else if (text)
+        (void) MHD_add_response_header (
+            response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json; charset=utf-8");
+    s_answer (req, status, response);
+}
+
+void
+argos_http_error (argos_http_req_t *req, unsigned status, const char *type, const char *code,
+    const char *param, const char *message)
+{
+    argos_http_json (req, status,
+        json_pack ("{s:{s:s,s:s,s:s?,s:s?}}", "error", "message", message, "type", type, "param",
+            param, "code", code));
+}
+
+enum MHD_Result
+argos_http_queue (argos_http_req_t *req)
+{
+    if (!req->response)
+        return MHD_NO;
+    enum MHD_Result rc = MHD_queue_response (req->connection, req->status, req->response);
+    MHD_destroy_response (req->response);
+    req->response = NULL;
+    return rc;
+}
+
+//  --------------------------------------------------------------------------
+//  Streams
+
+static ssize_t
+s_stream_read (void *cls, uint64_t position, char *buffer, size_t max)
+{
+    argos_http_stream_t *stream = cls;
+    (void) position;
+    if (stream->dead)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    ssize_t size = stream->fill (stream->arg, buffer, max);
+    if (size == 0) {
+        stream->suspended = true;
+        MHD_suspend_connection (stream->connection);
+    }
+    if (size >= 0)
+        return size;
+    return size == -1 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void
+s_stream_free (void *cls)
+{
+    argos_http_stream_t *stream = cls;
+    DL_DELETE (stream->http->streams, stream);
+    if (stream->fd >= 0)
+        (void) epoll_ctl (stream->http->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+    stream->closed (stream->arg);
+    free (stream);
+}
+
+argos_http_stream_t *
+argos_http_stream (argos_http_req_t *req, ssize_t (*fill) (void *arg, char *buffer, size_t max),
+    void (*closed) (void *arg), void *arg)
+{
+    argos_http_stream_t *stream = calloc (1, sizeof *stream);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info (req->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (!stream || !info)
+        abort ();
+    stream->http = req->http;
+    stream->connection = req->connection;
+    stream->fill = fill;
+    stream->closed = closed;
+    stream->arg = arg;
+    stream->fd = info->connect_fd;
+    DL_APPEND (req->http->streams, stream);
+    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = stream };
+    if (epoll_ctl (req->http->epoll, EPOLL_CTL_ADD, stream->fd, &event) != 0)
+        stream->fd = -1; //  Then its end is seen by the next write
+    struct MHD_Response *response = MHD_create_response_from_callback (MHD_SIZE_UNKNOWN,
+        req->http10 ? S_BLOCK_PLAIN : S_BLOCK_CHUNKED, s_stream_read, stream, s_stream_free);
+    if (!response)
+        abort ();
+    (void) MHD_add_response_header (
+        response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream; charset=utf-8");
+    (void) MHD_add_response_header (
+        response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache, no-transform");
+    (void) MHD_add_response_header (response, "X-Accel-Buffering", "no");
+    s_answer (req, 200, response);
+    return stream;
+}
+
+void
+argos_http_wake (argos_http_stream_t *stream)
+{
+    if (!stream->suspended)
+        return;
+    stream->suspended = false;
+    MHD_resume_connection (stream->connection);
+}

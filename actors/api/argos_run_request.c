@@ -1,0 +1,404 @@
+//  argos_run_request - what a POST /v1/runs asks for, in the order in which its faults are named.
+//
+//  Pure. Invariant: what comes out fits the schema of message.inbound and one part of a commit. The
+//  same request always makes the same bytes: a repeat under one idempotency key is recognised by
+//  the store from the content alone.
+
+#include "argos_run_request.h"
+
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define S_MODEL_MAX 128  //  Bytes of a model's name
+#define S_ROLE_MAX 32    //  Bytes of a role
+#define S_PARTS_MAX 1000 //  Parts of one content
+#define S_CHAT_MAX 255   //  Bytes of a chat id
+
+static int s_fault (argos_run_problem_t *problem, unsigned status, const char *code,
+    const char *param, const char *format, ...) __attribute__ ((format (printf, 5, 6)));
+
+static int
+s_fault (argos_run_problem_t *problem, unsigned status, const char *code, const char *param,
+    const char *format, ...)
+{
+    problem->status = status;
+    problem->code = code;
+    (void) snprintf (problem->param, sizeof problem->param, "%s", param);
+    va_list arguments;
+    va_start (arguments, format);
+    (void) vsnprintf (problem->message, sizeof problem->message, format, arguments);
+    va_end (arguments);
+    return -1;
+}
+
+//  --------------------------------------------------------------------------
+//  Content
+
+static bool
+s_is_one_of (const char *type, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcasecmp (type, *names) == 0)
+            return true;
+    return false;
+}
+
+//  The text of one part, or NULL when it has none; *ret_rc is -1 for a part that can't be taken.
+
+static const json_t *
+s_part_text (const json_t *part, const char *param, argos_run_problem_t *problem, int *ret_rc)
+{
+    static const char *const texts[] = { "text", "input_text", "output_text", NULL };
+    if (json_is_string (part))
+        return part;
+    if (!json_is_object (part))
+        return NULL;
+    const char *type = json_string_value (json_object_get (part, "type"));
+    if (!type || s_is_one_of (type, texts))
+        return json_object_get (part, "text");
+    *ret_rc = s_fault (problem, 400, "unsupported_content_type", param,
+        "%s: parts of type %.32s are not supported here, only text.", param, type);
+    return NULL;
+}
+
+static json_t *
+s_parts (const json_t *parts, const char *param, argos_run_problem_t *problem)
+{
+    if (json_array_size (parts) > S_PARTS_MAX) {
+        s_fault (problem, 400, "invalid_content_part", param, "%s: more than %d parts.", param,
+            S_PARTS_MAX);
+        return NULL;
+    }
+    char *joined = NULL;
+    size_t used = 0, stream_size = 0, index;
+    FILE *stream = open_memstream (&joined, &stream_size);
+    json_t *part, *text = NULL;
+    int rc = stream ? 0 : -1;
+    json_array_foreach (parts, index, part)
+    {
+        const json_t *piece = rc == 0 ? s_part_text (part, param, problem, &rc) : NULL;
+        size_t size = json_string_length (piece);
+        if (rc != 0 || size == 0)
+            continue;
+        (void) fprintf (stream, "%s%s", used ? "\n" : "", json_string_value (piece));
+        used += size;
+    }
+    if (stream && fclose (stream) == 0 && rc == 0)
+        text = json_stringn (joined, stream_size);
+    free (joined);
+    return text;
+}
+
+//  Any content as one string: new, or NULL with the problem named.
+
+static json_t *
+s_content (const json_t *content, const char *param, argos_run_problem_t *problem)
+{
+    char number[64];
+    switch (json_typeof (content)) {
+    case JSON_STRING:
+        return json_incref ((json_t *) (uintptr_t) content);
+    case JSON_NULL:
+        return json_string ("");
+    case JSON_ARRAY:
+        return s_parts (content, param, problem);
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return json_string (json_is_true (content) ? "true" : "false");
+    case JSON_INTEGER:
+        return json_sprintf ("%lld", (long long) json_integer_value (content));
+    case JSON_REAL:
+        (void) snprintf (number, sizeof number, "%.17g", json_real_value (content));
+        return json_string (number);
+    default:
+        s_fault (problem, 400, "invalid_content_part", param, "%s: expected text.", param);
+        return NULL;
+    }
+}
+
+//  Append {role, content} made of entry to history. An entry may be a plain string when loose.
+
+static int
+s_add_entry (json_t *history, const json_t *entry, bool loose, const char *param,
+    argos_run_problem_t *problem)
+{
+    const json_t *role = json_object_get (entry, "role");
+    const json_t *content = json_object_get (entry, "content");
+    if (loose && json_is_string (entry))
+        content = entry;
+    bool nameless = loose && !role;
+    if (!content || (!role && !nameless))
+        return s_fault (
+            problem, 400, NULL, param, "%s: expected an object with 'role' and 'content'.", param);
+    const char *name = nameless ? "user" : json_string_value (role);
+    if (!name || !*name || strlen (name) > S_ROLE_MAX)
+        return s_fault (problem, 400, NULL, param, "%s: 'role' must be a short string.", param);
+    json_t *text = s_content (content, param, problem);
+    if (!text)
+        return -1;
+    return json_array_append_new (history, json_pack ("{s:s,s:o}", "role", name, "content", text));
+}
+
+static int
+s_add_entries (json_t *history, const json_t *entries, size_t count, bool loose, const char *name,
+    argos_run_problem_t *problem)
+{
+    if (count > ARGOS_RUN_HISTORY_MAX)
+        return s_fault (problem, 400, "content_too_long", name, "'%s' has more than %d entries.",
+            name, ARGOS_RUN_HISTORY_MAX);
+    for (size_t i = 0; i < count; i++) {
+        char param[64];
+        (void) snprintf (param, sizeof param, "%s[%zu]", name, i);
+        if (s_add_entry (history, json_array_get (entries, i), loose, param, problem) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+//  --------------------------------------------------------------------------
+//  Members, in the order of the checks
+
+//  The prompt; earlier elements of an array are its history.
+
+static int
+s_read_input (const json_t *root, argos_run_request_t *request, argos_run_problem_t *problem)
+{
+    const json_t *input = json_object_get (root, "input");
+    if (!input || json_is_null (input) ||
+        (json_is_string (input) && json_string_length (input) == 0) ||
+        (json_is_array (input) && json_array_size (input) == 0))
+        return s_fault (problem, 400, NULL, "input", "'input' is required and must not be empty.");
+    if (!json_is_string (input) && !json_is_array (input))
+        return s_fault (
+            problem, 400, NULL, "input", "'input' must be a string or an array of messages.");
+    if (json_is_string (input)) {
+        request->text = json_incref ((json_t *) (uintptr_t) input);
+        return 0;
+    }
+    json_t *all = json_array ();
+    int rc = s_add_entries (all, input, json_array_size (input), true, "input", problem);
+    size_t count = json_array_size (all);
+    if (rc == 0) {
+        request->text = json_incref (json_object_get (json_array_get (all, count - 1), "content"));
+        (void) json_array_remove (all, count - 1);
+    }
+    if (rc == 0 && count > 1)
+        request->history = json_incref (all);
+    json_decref (all);
+    if (rc == 0 && json_string_length (request->text) == 0)
+        rc = s_fault (problem, 400, NULL, "input", "There is no user message in 'input'.");
+    return rc;
+}
+
+static int
+s_read_history (const json_t *root, argos_run_request_t *request, argos_run_problem_t *problem)
+{
+    const json_t *history = json_object_get (root, "conversation_history");
+    const json_t *previous = json_object_get (root, "previous_response_id");
+    if (history && !json_is_null (history)) {
+        if (!json_is_array (history))
+            return s_fault (problem, 400, NULL, "conversation_history",
+                "'conversation_history' must be an array of messages.");
+        json_decref (request->history);
+        request->history = json_array ();
+        return s_add_entries (request->history, history, json_array_size (history), false,
+            "conversation_history", problem);
+    }
+    if (previous && !json_is_null (previous))
+        return s_fault (
+            problem, 404, NULL, "previous_response_id", "There is no response of this id.");
+    return 0;
+}
+
+static int
+s_read_string (const json_t *root, const char *name, size_t max, json_t **ret_value,
+    argos_run_problem_t *problem)
+{
+    json_t *value = json_object_get (root, name);
+    if (!value || json_is_null (value) ||
+        (json_is_string (value) && json_string_length (value) == 0))
+        return 0;
+    if (!json_is_string (value))
+        return s_fault (problem, 400, NULL, name, "'%s' must be a string.", name);
+    if (json_string_length (value) > max)
+        return s_fault (
+            problem, 400, "content_too_long", name, "'%s' is longer than %zu bytes.", name, max);
+    *ret_value = json_incref (value);
+    return 0;
+}
+
+static int
+s_read_members (const json_t *root, argos_run_request_t *request, argos_run_problem_t *problem)
+{
+    if (s_read_input (root, request, problem) != 0 || s_read_history (root, request, problem) != 0)
+        return -1;
+    if (json_string_length (request->text) > ARGOS_RUN_TEXT_MAX)
+        return s_fault (problem, 400, "content_too_long", "input",
+            "'input' is longer than %d bytes.", ARGOS_RUN_TEXT_MAX);
+    if (s_read_string (root, "instructions", ARGOS_RUN_TEXT_MAX, &request->instructions, problem) !=
+            0 ||
+        s_read_string (root, "session_id", ARGOS_RUN_BODY_MAX, &request->session_id, problem) !=
+            0 ||
+        s_read_string (root, "model", S_MODEL_MAX, &request->model, problem) != 0)
+        return -1;
+    if (request->session_id && !argos_run_session_valid (json_string_value (request->session_id),
+                                   json_string_length (request->session_id)))
+        return s_fault (problem, 400, "invalid_session_id", "session_id",
+            "'session_id' must be 1 to %d bytes without control characters, path separators or "
+            "'..'.",
+            ARGOS_RUN_SESSION_MAX);
+    return 0;
+}
+
+int
+argos_run_request_read (const char *data, size_t size, argos_run_request_t *ret_request,
+    argos_run_problem_t *ret_problem)
+{
+    json_error_t error;
+    json_t *root = json_loadb (data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (!root)
+        return s_fault (ret_problem, 400, NULL, "", "Invalid JSON at line %d, column %d.",
+            error.line, error.column);
+    argos_run_request_t request = { .text = NULL };
+    int rc = 0;
+    if (!json_is_object (root))
+        rc = s_fault (ret_problem, 400, NULL, "", "The body must be a JSON object with 'input'.");
+    if (rc == 0)
+        rc = s_read_members (root, &request, ret_problem);
+    json_decref (root);
+    if (rc == 0)
+        *ret_request = request;
+    else
+        argos_run_request_clear (&request);
+    return rc;
+}
+
+void
+argos_run_request_clear (argos_run_request_t *self)
+{
+    if (!self)
+        return;
+    json_decref (self->text);
+    json_decref (self->history);
+    json_decref (self->instructions);
+    json_decref (self->session_id);
+    json_decref (self->model);
+    *self = (argos_run_request_t){ .text = NULL };
+}
+
+//  --------------------------------------------------------------------------
+//  Ids
+
+bool
+argos_run_session_valid (const char *text, size_t size)
+{
+    if (size == 0 || size > ARGOS_RUN_SESSION_MAX || memmem (text, size, "..", 2))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char) text[i] < 32 || text[i] == 127 || text[i] == '/' || text[i] == '\\')
+            return false;
+    return true;
+}
+
+bool
+argos_run_idempotency_valid (const char *key)
+{
+    size_t size = strlen (key);
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char) key[i] < 33 || (unsigned char) key[i] > 126)
+            return false;
+    return size >= 1 && size <= 255;
+}
+
+bool
+argos_run_id_valid (const char *text)
+{
+    return strncmp (text, "run_", 4) == 0 && strspn (text + 4, "0123456789abcdef") == 32 &&
+           strlen (text) == 36;
+}
+
+//  SHA-256 over a domain, a NUL and the text, as 64 hex digits.
+
+static void
+s_hash (const char *domain, const char *text, size_t size, char ret_hex[65])
+{
+    crypto_hash_sha256_state state;
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    (void) crypto_hash_sha256_init (&state);
+    if (*domain)
+        (void) crypto_hash_sha256_update (
+            &state, (const unsigned char *) domain, strlen (domain) + 1);
+    (void) crypto_hash_sha256_update (&state, (const unsigned char *) text, size);
+    (void) crypto_hash_sha256_final (&state, digest);
+    (void) sodium_bin2hex (ret_hex, 65, digest, sizeof digest);
+}
+
+void
+argos_run_id_of_key (const char *key, char *ret_run_id, char *ret_commit_id)
+{
+    char hex[65];
+    s_hash ("run", key, strlen (key), hex);
+    (void) snprintf (ret_run_id, 37, "run_%.32s", hex);
+    s_hash ("", key, strlen (key), hex);
+    (void) snprintf (ret_commit_id, 46, "idem.%.40s", hex);
+}
+
+//  --------------------------------------------------------------------------
+//  Out
+
+json_t *
+argos_run_request_inbound (const argos_run_request_t *self, const char *run_id,
+    const char *session_key, char *ret_lane, argos_run_problem_t *ret_problem)
+{
+    char hex[65];
+    char user[80] = "api";
+    if (session_key) {
+        s_hash ("session-key", session_key, strlen (session_key), hex);
+        (void) snprintf (user, sizeof user, "key-%.32s", hex);
+    }
+    size_t size = self->session_id ? json_string_length (self->session_id) : 0;
+    const char *chat = session_key ? user : run_id;
+    char folded[80];
+    if (size > S_CHAT_MAX) {
+        s_hash ("session", json_string_value (self->session_id), size, hex);
+        (void) snprintf (folded, sizeof folded, "sid-%.64s", hex);
+        chat = folded;
+    }
+    else if (size)
+        chat = json_string_value (self->session_id);
+    (void) snprintf (ret_lane, ARGOS_RUN_SESSION_MAX + 1, "%s", chat);
+    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:O*,s:O*,s:O*,s:O*}", "source",
+        "platform", "api_server", "account", "main", "chat_id", chat, "chat_type", "dm", "user_id",
+        user, "text", self->text, "run_id", run_id, "session_id", self->session_id, "instructions",
+        self->instructions, "history", self->history, "model", self->model);
+    if (body && json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX)
+        return body;
+    json_decref (body);
+    s_fault (ret_problem, 400, "content_too_long", self->history ? "conversation_history" : "input",
+        "The run is larger than %d bytes in all.", ARGOS_RUN_BODY_MAX);
+    return NULL;
+}
+
+//  At most max bytes of text, cut between two characters.
+
+static size_t
+s_cut (const char *text, size_t size, size_t max)
+{
+    if (size <= max)
+        return size;
+    while (max && ((unsigned char) text[max] & 0xC0) == 0x80)
+        max--;
+    return max;
+}
+
+json_t *
+argos_run_request_row (const argos_run_request_t *self, const char *run_id)
+{
+    const char *text = json_string_value (self->text);
+    size_t size = s_cut (text, json_string_length (self->text), ARGOS_RUN_PREVIEW_MAX);
+    return json_pack ("{s:s,s:s,s:O*,s:s%}", "run_id", run_id, "owner", "api", "model", self->model,
+        "input", text, size);
+}
