@@ -1,4 +1,6 @@
-//  argos_errors - the error codes of Argos. Generated from errors.json by schema/generate.py; do not edit.
+//  argos_errors - the error codes of Argos.
+//
+//  Generated from errors.json by schema/generate.py; do not edit.
 
 #ifndef ARGOS_ERRORS_H
 #define ARGOS_ERRORS_H
