@@ -24,7 +24,10 @@ typedef enum {
     ARGOS_ST_TOPIC, //  Look up a topic, make it when absent: owner, boot of its making, newest kept
                     //  number, closed
     ARGOS_ST_JOURNAL, //  Kept entries of a topic with number >= number, up to 64 or 256 KiB
-    ARGOS_ST_SERVICE  //  Declare a service (idempotent)
+    ARGOS_ST_SERVICE, //  Declare a service (idempotent)
+    ARGOS_ST_INDEX    //  At start: rows with seq > req->seq, up to 512, in rows[] (more: there are
+                      //  more), declared services as rows with seq 0 in the first page; owner = id
+                      //  of the store, boot = number of this start
 } argos_storage_op_t;
 
 //  A part of a commit, the message of a read, a row of the queue, or an entry of a journal

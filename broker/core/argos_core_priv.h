@@ -1,0 +1,374 @@
+//  argos_core_priv - the structs that the files of broker/core share.
+//
+//  What refers to what: a session owns its store queue, its workers and its subscriptions; a
+//  service owns its lanes; a lane owns its entries. Things that may end while the store works for
+//  them are named by number (session) or counted (lane, topic).
+
+#ifndef ARGOS_CORE_PRIV_H
+#define ARGOS_CORE_PRIV_H
+
+#include "argos_core.h"
+#include "argos_timer.h"
+#include "argos_writer.h"
+
+#include <jansson.h>
+#include <uthash.h>
+#include <utlist.h>
+
+typedef struct session session_t;
+typedef struct service service_t;
+typedef struct worker worker_t;
+typedef struct lane lane_t;
+typedef struct entry entry_t;
+typedef struct topic topic_t;
+typedef struct item item_t;
+typedef struct request request_t;
+typedef struct subscription subscription_t;
+
+//  Whom a store request is served before
+
+typedef enum { CLASS_LEASED, CLASS_URGENT, CLASS_NORMAL, CLASS_COUNT } class_t;
+
+//  A part of a commit on its way to the store and back
+
+typedef struct {
+    argos_frame_t *header;         //  Sender's header
+    argos_frame_t *body;           //  Sender's body, NULL = empty
+    argos_to_t to;                 //  Kind of address
+    char type[ARGOS_TYPE_MAX + 1]; //  Message type
+    char *id;                      //  Id in the header, "" when absent; ours
+    service_t *service;            //  To a service: which
+    char *key;                     //  To a service: the lane's key; ours
+    lane_t *lane;   //  To a service: the lane, its `inserting` counts us; NULL when not yet due
+    topic_t *topic; //  To a topic: which, its `busy` counts us
+    struct ring_entry *slot;   //  To a topic: our place in the ring
+    int64_t not_before, until; //  Wall msec, 0 = none
+    bool side, urgent;         //  Flags
+    uint64_t reserved;         //  Session that gets it leased on insert; 0 = none
+} part_t;
+
+//  A store request from its arrival to its answer
+
+struct item {
+    argos_storage_op_t op;     //  What is asked
+    class_t rank;              //  Served before
+    uint64_t tag;              //  Name of the request while it is with the store
+    uint64_t session;          //  Who waits for the answer; 0 = the core itself
+    char id[ARGOS_ID_MAX + 1]; //  Id to be answered
+    argos_storage_req_t *req;  //  Until it is handed to the store
+    int64_t seq, lease, n;     //  Lease that it is about
+    bool done, durable;        //  Commit: consumes; a single durable message rather than a commit
+    int64_t bytes;             //  Counted in the session's window; -1 = not counted
+    int64_t delay;             //  RELEASE: msec that the lane waits
+    lane_t *lane;              //  LEASE, MAIL, RELEASE: lane that waits, its `inserting` counts us
+    entry_t *entry;            //  RELEASE of an expired row: which
+    topic_t *topic;            //  TOPIC, JOURNAL: its `busy` counts us
+    service_t *service;        //  SERVICE: which
+    char from[ARGOS_NAME_MAX + 1]; //  COMMIT: base name of the sender, as it is stored
+    size_t part_count;             //  Parts
+    part_t *parts;                 //  part_count of them
+    item_t *prev, *next;           //  In the session's queue
+    UT_hash_handle hh;             //  By tag, while with the store
+};
+
+//  One hello
+
+struct session {
+    argos_core_t *core;            //  Ours
+    uint64_t number;               //  Unique in this process
+    uint64_t conn;                 //  Where its frames go
+    char name[ARGOS_NAME_MAX + 1]; //  Full name
+    char base[ARGOS_NAME_MAX + 1]; //  Name without instance number and node
+    char holder[ARGOS_HOLDER_MAX]; //  What leases are recorded under
+    int64_t instance;              //  Start of the process
+    argos_role_t role;             //  What it may do
+    bool open;                     //  Welcome has been sent
+    bool quiet;          //  Silent, or its connection took nothing: nothing new is leased to it
+    int64_t heard;       //  Last sign of life, mono msec
+    argos_timer_t timer; //  Looks for silence
+    int64_t settled_messages, settled_bytes; //  Received and dealt with
+    int64_t got_messages, got_bytes;         //  Received
+    int64_t granted_messages, granted_bytes; //  Window told to the peer
+    int64_t credit_messages, credit_bytes;   //  Credit told by the peer
+    int64_t sent_messages, sent_bytes;       //  Used of that credit
+    int64_t leases;                          //  How many it holds or has been reserved
+    item_t *items;                           //  Store requests not yet handed over, in order
+    int64_t waiting[CLASS_COUNT];            //  How many of them, by class
+    class_t ring;                            //  Ring it stands in while it has items
+    session_t *prev, *next;                  //  In that ring
+    worker_t *workers;                       //  What it serves
+    subscription_t *subscriptions;           //  What it reads
+    request_t *held;                         //  Requests that it works on
+    UT_hash_handle hh;                       //  By connection
+    UT_hash_handle hh_number;                //  By number
+    UT_hash_handle hh_name;                  //  By name
+};
+
+//  A session serving a service
+
+struct worker {
+    session_t *session;    //  Who
+    service_t *service;    //  What
+    int64_t slots, used;   //  Leases and requests at most, and now
+    char **types;          //  NULL = all; else NULL-terminated, ours
+    worker_t *prev, *next; //  In the service's list, in rotation
+    worker_t *snext;       //  In the session's list
+};
+
+//  A request handed to a worker, or waiting for one
+
+struct request {
+    struct {
+        uint64_t session;          //  Who asked
+        char id[ARGOS_ID_MAX + 1]; //  Under which id, zero-filled
+    } key;
+    argos_core_t *core;           //  Ours
+    service_t *service;           //  Asked of; NULL when asked of an actor
+    uint64_t worker;              //  Session that works on it; 0 = waits
+    argos_timer_t timer;          //  Deadline
+    argos_frame_t *header, *body; //  While it waits
+    request_t *prev, *next;       //  In the service's waiting list or the worker's held list
+    UT_hash_handle hh;            //  By key
+};
+
+//  A declared service
+
+struct service {
+    argos_core_t *core;                     //  Ours
+    char name[ARGOS_NAME_MAX + 1];          //  Name
+    bool stored;                            //  Its declaration is in the store
+    lane_t *lanes;                          //  By key
+    lane_t *ready[2];                       //  Lanes whose head can be leased: urgent, ordinary
+    lane_t *unmatched;                      //  Lanes whose head no connected worker takes
+    worker_t *workers;                      //  In rotation
+    request_t *requests;                    //  Waiting for a worker
+    int64_t requests_count, requests_bytes; //  How many, how large
+    int64_t waiting;                        //  Rows, leased ones included
+    int64_t leased;                         //  Leased rows
+    bool dispatching;                       //  Guards against recursion
+    UT_hash_handle hh;                      //  By name
+};
+
+//  A row of the queue, as the index knows it
+
+struct entry {
+    int64_t seq;          //  Row
+    const char *type;     //  Interned
+    lane_t *lane;         //  Where it stands; NULL while not_before is to come
+    service_t *service;   //  Its service
+    int64_t until;        //  Wall msec, 0 = never
+    argos_timer_t *timer; //  For until or not_before; NULL = none
+    char *key;            //  Only while not_before is to come
+    uint8_t strikes;      //  So far
+    bool side, urgent;    //  Flags
+    bool shown;           //  Side: shown, or being shown, to the present holder
+    entry_t *prev, *next; //  In the lane
+};
+
+typedef enum {
+    LANE_EMPTY,  //  No entries; exists only while something is on its way
+    LANE_READY,  //  In one of the service's ready lists or the unmatched list
+    LANE_PARKED, //  Waits for park_until or a side message
+    LANE_ASKED,  //  A lease of the head is with the store
+    LANE_LEASED  //  The head is leased
+} lane_state_t;
+
+struct lane {
+    service_t *service;  //  Its service
+    char *key;           //  Its key, ours
+    lane_state_t state;  //  See above
+    lane_t **list;       //  Ready list that it stands in; NULL = none
+    lane_t *prev, *next; //  In that list
+    entry_t *entries;    //  In order of seq
+    int64_t urgent;      //  Urgent entries among them
+    int inserting;       //  Requests to the store that refer to it
+    int64_t park_until;  //  Mono msec, 0 = not parked
+    bool careful;        //  Parked because of strikes: side messages don't end it
+    argos_timer_t
+        timer;        //  Parked: its end. Leased to someone who is not here: the end of the lease
+    uint64_t session; //  LEASED, ASKED: holder; 0 = not connected since our start
+    int64_t head, lease;    //  LEASED, ASKED: row and lease number
+    int64_t hops;           //  LEASED: of the head
+    int64_t shown;          //  LEASED: side messages shown and not taken
+    char *cause;            //  LEASED: id of the head, ours
+    UT_hash_handle hh;      //  In the service, by key
+    UT_hash_handle hh_head; //  LEASED: in the core, by head
+};
+
+typedef enum { SLOT_PENDING, SLOT_READY, SLOT_SKIPPED } slot_t;
+
+//  An entry of a topic in memory
+
+typedef struct ring_entry {
+    int64_t count;                  //  Number within this boot
+    slot_t state;                   //  Waits for its commit; can go out; is no entry
+    bool kept, keyframe, last;      //  Flags
+    int64_t at;                     //  Wall msec
+    char from[ARGOS_NAME_MAX + 1];  //  Publisher
+    argos_frame_t *header, *body;   //  As published
+    struct ring_entry *prev, *next; //  In order of count
+} ring_entry_t;
+
+struct topic {
+    argos_core_t *core;            //  Ours
+    char name[ARGOS_TO_MAX + 1];   //  Name
+    bool based;                    //  base is known
+    int64_t base;                  //  Complete number = base + count
+    bool looked;                   //  The store has been asked about it
+    bool asking;                   //  and has not answered yet
+    int64_t kept;                  //  Newest kept number of earlier boots, -1 = none or unknown
+    int64_t counter;               //  Next count
+    bool closing, closed;          //  A last entry is on its way; is out
+    int busy;                      //  Requests to the store that refer to it
+    ring_entry_t *ring;            //  In order
+    int64_t entries, bytes;        //  In the ring
+    int64_t dropped;               //  Counts below this were dropped from the ring
+    subscription_t *subscriptions; //  Readers
+    argos_timer_t timer;           //  End of the linger
+    UT_hash_handle hh;             //  By name
+};
+
+struct subscription {
+    session_t *session;                   //  Reader
+    topic_t *topic;                       //  What it reads
+    char id[ARGOS_ID_MAX + 1];            //  Id of the subscribe
+    int64_t next;                         //  Next complete number
+    bool ended;                           //  `end` has been sent
+    bool paging;                          //  A page of the journal is on its way
+    bool paged;                           //  The journal has been read as far as the ring begins
+    subscription_t *prev, *next_of_topic; //  In the topic's list
+    subscription_t *sprev, *snext;        //  In the session's list
+};
+
+struct argos_core {
+    argos_core_config_t config;       //  Copy
+    char store_id[33];                //  Copy
+    argos_core_io_t io;               //  Where things go
+    int64_t mono, wall, started;      //  The time, msec; mono at start
+    argos_timers_t timers;            //  All timers
+    argos_frame_t *magic;             //  "AR1"
+    argos_frame_t *empty;             //  No bytes
+    argos_writer_t text;              //  For words being built
+    session_t *sessions;              //  By connection
+    session_t *numbers;               //  By number
+    session_t *names;                 //  By name
+    uint64_t last_session;            //  Last number given
+    session_t *self;                  //  The core's own place in the store queue; no connection
+    session_t *rings[CLASS_COUNT];    //  Sessions with items, by class
+    item_t *outstanding;              //  With the store, by tag
+    size_t outstanding_count;         //  How many
+    uint64_t last_tag;                //  Last tag given
+    service_t *services;              //  By name
+    lane_t *heads;                    //  Leased lanes, by head
+    request_t *requests;              //  By requester and id
+    topic_t *topics;                  //  By name
+    int64_t rings_bytes;              //  All rings together
+    struct intern *types;             //  Interned type names
+    int64_t careful_until;            //  Before this no message with 8 strikes is leased
+    int64_t over_soft;                //  Services above the soft limit
+    int64_t refused[ARGOS_ERR_COUNT]; //  How often each code was sent
+    uint64_t affinity[4096];          //  Last worker (session) of a lane, by hash
+};
+
+//  argos_core.c
+void argos_core_word (
+    argos_core_t *self, uint64_t conn, const char *type, const char *re, const char *body);
+void argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos_err_t code,
+    const char *reason, int part, bool sent);
+int argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const char *meta,
+    size_t meta_size, argos_frame_t *body);
+const char *argos_core_intern (argos_core_t *self, const char *type);
+
+//  argos_session.c
+void argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
+    const argos_header_t *header, argos_frame_t *body);
+void argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+session_t *argos_session_find (argos_core_t *self, uint64_t number);
+session_t *argos_session_named (argos_core_t *self, const char *name);
+void argos_session_end (session_t **session_p, int strikes);
+void argos_session_heard (session_t *session);
+void argos_session_settle (session_t *session, int64_t bytes);
+void argos_session_grant (session_t *session);
+bool argos_session_may_send (
+    const session_t *session, argos_to_t to, const char *name, const argos_header_t *header);
+bool argos_session_may_serve (const session_t *session, const char *service);
+session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);
+void argos_session_free (session_t *session);
+
+//  argos_service.c
+service_t *argos_service_find (argos_core_t *self, const char *name);
+service_t *argos_service_declare (argos_core_t *self, const char *name, bool stored);
+void argos_service_serve (session_t *session, const argos_header_t *header, argos_frame_t *body);
+void argos_service_dispatch (service_t *service);
+worker_t *argos_service_worker (service_t *service, session_t *session);
+worker_t *argos_service_pick (service_t *service, const char *key, const char *type);
+void argos_service_leave (session_t *session);
+void argos_service_free_slot (service_t *service, uint64_t session);
+void argos_service_woken (session_t *session);
+void argos_service_count (service_t *service, int64_t delta);
+
+//  argos_request.c
+void argos_request_new (session_t *session, const argos_header_t *header, argos_frame_t **frames);
+void argos_request_reply (session_t *session, const argos_header_t *header, argos_frame_t **frames);
+void argos_request_dispatch (service_t *service);
+void argos_request_leave (session_t *session);
+void argos_request_free (request_t *request);
+
+//  argos_lane.c
+lane_t *argos_lane_get (service_t *service, const char *key);
+lane_t *argos_lane_find (const service_t *service, const char *key);
+entry_t *argos_lane_insert (service_t *service, const char *key, const argos_storage_row_t *row);
+void argos_lane_leased (
+    lane_t *lane, int64_t seq, int64_t lease, uint64_t session, int64_t hops, const char *cause);
+void argos_lane_freed (lane_t *lane);
+void argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count);
+void argos_lane_settle (lane_t *lane);
+void argos_lane_park (lane_t *lane, int64_t until_mono, bool careful);
+void argos_lane_show (lane_t *lane);
+void argos_lane_unlink (lane_t *lane);
+lane_t *argos_lane_of_head (argos_core_t *self, int64_t seq);
+void argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans);
+void argos_lane_lost (lane_t *lane, argos_err_t code);
+void argos_lane_adopt (lane_t *lane, uint64_t session);
+
+//  argos_lease.c
+void argos_lease_ask (lane_t *lane, worker_t *worker);
+void argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t at,
+    const char *cause, argos_frame_t *header, argos_frame_t *body);
+void argos_lease_release (session_t *session, const argos_header_t *header, argos_frame_t *body);
+void argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean);
+void argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_lease_mail (lane_t *lane, entry_t *entry);
+void argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_lease_expire (entry_t *entry);
+
+//  argos_intake.c
+item_t *argos_intake_item (argos_core_t *self, argos_storage_op_t op, size_t part_count);
+bool argos_intake_commit (
+    session_t *session, const argos_header_t *header, argos_frame_t **frames, size_t count);
+bool argos_intake_read (session_t *session, const argos_header_t *header, argos_frame_t **frames);
+void argos_intake_queue (session_t *session, item_t *item);
+void argos_intake_pump (argos_core_t *self);
+void argos_intake_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_intake_forget (session_t *session);
+void argos_intake_free (item_t *item);
+
+//  argos_topic.c
+topic_t *argos_topic_get (argos_core_t *self, const char *name);
+ring_entry_t *argos_topic_append (topic_t *topic, const session_t *session,
+    const argos_header_t *header, argos_frame_t *head, argos_frame_t *body);
+void argos_topic_publish (session_t *session, const argos_header_t *header, argos_frame_t **frames);
+void argos_topic_settled (topic_t *topic, ring_entry_t *slot, bool stored, int64_t number);
+void argos_topic_subscribe (session_t *session, const argos_header_t *header, argos_frame_t *body);
+void argos_topic_unsubscribe (session_t *session, const argos_header_t *header);
+void argos_topic_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_topic_paged (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_topic_credit (session_t *session);
+void argos_topic_leave (session_t *session);
+void argos_topic_free (topic_t *topic);
+
+//  argos_status.c
+void argos_status_reply (session_t *session, const argos_header_t *header);
+
+#endif

@@ -1,0 +1,376 @@
+//  argos_lane - the index of the queue: one FIFO per key of a service, at most one of its messages
+//  leased.
+//
+//  Invariant: the entries are the rows that the store has confirmed; `state` is set only in
+//  argos_lane_settle, argos_lane_leased and argos_lease_ask, and a lane stands in a ready list
+//  exactly when it is READY. A lane without entries exists only while a request to the store refers
+//  to it. Limits: 64 side messages are shown to a holder before it takes some.
+
+#include "argos_core_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_MAX 64        //  Side messages shown and not yet taken
+#define CAREFUL_STRIKES 8   //  From here on a message is leased alone
+#define CAREFUL_GAP_MS 5000 //  and so far apart
+
+lane_t *
+argos_lane_find (const service_t *service, const char *key)
+{
+    lane_t *lane;
+    HASH_FIND_STR (service->lanes, key, lane);
+    return lane;
+}
+
+lane_t *
+argos_lane_get (service_t *service, const char *key)
+{
+    lane_t *lane = argos_lane_find (service, key);
+    if (lane)
+        return lane;
+    lane = calloc (1, sizeof *lane);
+    assert (lane);
+    lane->service = service;
+    lane->key = strdup (key);
+    assert (lane->key);
+    HASH_ADD_KEYPTR (hh, service->lanes, lane->key, strlen (lane->key), lane);
+    return lane;
+}
+
+lane_t *
+argos_lane_of_head (argos_core_t *self, int64_t seq)
+{
+    lane_t *lane;
+    HASH_FIND (hh_head, self->heads, &seq, sizeof seq, lane);
+    return lane;
+}
+
+void
+argos_lane_unlink (lane_t *lane)
+{
+    if (!lane->list)
+        return;
+    DL_DELETE (*lane->list, lane);
+    lane->list = NULL;
+}
+
+static void
+s_free_lane (lane_t *lane)
+{
+    argos_lane_unlink (lane);
+    argos_timer_clear (&lane->service->core->timers, &lane->timer);
+    HASH_DEL (lane->service->lanes, lane);
+    free (lane->cause);
+    free (lane->key);
+    free (lane);
+}
+
+static void
+s_parked (void *arg)
+{
+    lane_t *lane = arg;
+    lane->park_until = 0;
+    argos_lane_settle (lane);
+}
+
+//  Whether the head has to wait because it may be what crashes the process; then the lane is parked
+//  for its turn.
+
+static bool
+s_careful (lane_t *lane)
+{
+    argos_core_t *self = lane->service->core;
+    if (lane->careful || lane->entries->strikes < CAREFUL_STRIKES)
+        return false;
+    lane->careful = true;
+    int64_t turn = self->careful_until > self->mono ? self->careful_until : self->mono;
+    self->careful_until = turn + CAREFUL_GAP_MS;
+    if (turn == self->mono)
+        return false;
+    lane->park_until = turn;
+    return true;
+}
+
+//  The one place where it is decided what a lane waits for.
+
+void
+argos_lane_settle (lane_t *lane)
+{
+    argos_core_t *self = lane->service->core;
+    if (lane->state == LANE_LEASED) {
+        argos_lane_show (lane);
+        return;
+    }
+    if (lane->state == LANE_ASKED)
+        return;
+    argos_lane_unlink (lane);
+    if (!lane->entries) {
+        lane->state = LANE_EMPTY;
+        lane->park_until = 0;
+        argos_timer_clear (&self->timers, &lane->timer);
+        if (lane->inserting == 0)
+            s_free_lane (lane);
+    }
+    else if (lane->park_until > self->mono || s_careful (lane)) {
+        lane->state = LANE_PARKED;
+        argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
+    }
+    else {
+        argos_timer_clear (&self->timers, &lane->timer);
+        lane->park_until = 0;
+        lane->state = LANE_READY;
+        lane->list = &lane->service->ready[lane->urgent ? 0 : 1];
+        DL_APPEND (*lane->list, lane);
+        argos_service_dispatch (lane->service);
+    }
+}
+
+void
+argos_lane_park (lane_t *lane, int64_t until_mono, bool careful)
+{
+    lane->park_until = until_mono;
+    lane->careful = careful;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Entries
+
+static void
+s_free_entry (entry_t *entry)
+{
+    if (entry->timer)
+        argos_timer_clear (&entry->service->core->timers, entry->timer);
+    free (entry->timer);
+    free (entry->key);
+    free (entry);
+}
+
+static void
+s_expired (void *arg)
+{
+    argos_lease_expire (arg);
+}
+
+static void
+s_set_entry_timer (entry_t *entry, int64_t wall, void (*fn) (void *))
+{
+    argos_core_t *self = entry->service->core;
+    if (!entry->timer) {
+        entry->timer = calloc (1, sizeof *entry->timer);
+        assert (entry->timer);
+    }
+    //  Stored times are wall clock; what was stored before a jump of the clock waits a day at most
+    int64_t wait = wall - self->wall;
+    argos_timer_set (&self->timers, entry->timer, self->mono + (wait > 0 ? wait : 0), fn, entry);
+}
+
+//  Put an entry at the tail of its lane; a side message ends the lane's delay.
+
+static void
+s_join (entry_t *entry, const char *key)
+{
+    lane_t *lane = argos_lane_get (entry->service, key);
+    entry->lane = lane;
+    DL_APPEND (lane->entries, entry);
+    lane->urgent += entry->urgent;
+    if (entry->side && !lane->careful)
+        lane->park_until = 0;
+    if (entry->until)
+        s_set_entry_timer (entry, entry->until, s_expired);
+}
+
+static void
+s_due (void *arg)
+{
+    entry_t *entry = arg;
+    char *key = entry->key;
+    entry->key = NULL;
+    s_join (entry, key);
+    free (key);
+    argos_lane_settle (entry->lane);
+}
+
+//  A row that the store has; the lane is not settled yet (its lease may follow).
+
+entry_t *
+argos_lane_insert (service_t *service, const char *key, const argos_storage_row_t *row)
+{
+    argos_core_t *self = service->core;
+    entry_t *entry = calloc (1, sizeof *entry);
+    assert (entry);
+    entry->seq = row->seq;
+    entry->service = service;
+    entry->type = argos_core_intern (self, row->type);
+    entry->until = row->until;
+    entry->strikes = (uint8_t) (row->strikes > 255 ? 255 : row->strikes);
+    entry->side = row->side;
+    entry->urgent = row->urgent;
+    argos_service_count (service, 1);
+    if (row->not_before > self->wall && !row->lease) {
+        entry->key = strdup (key);
+        assert (entry->key);
+        s_set_entry_timer (entry, row->not_before, s_due);
+        return entry;
+    }
+    s_join (entry, key);
+    if (row->delay_until > self->wall && entry->lane->entries == entry)
+        entry->lane->park_until = self->mono + (row->delay_until - self->wall);
+    return entry;
+}
+
+//  Rows that entered the queue beside what was asked: notices of dead letters, redriven messages.
+
+void
+argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans)
+{
+    for (size_t i = 0; i < ans->row_count; i++) {
+        const argos_storage_row_t *row = &ans->rows[i];
+        service_t *service = argos_service_declare (self, row->service, true);
+        entry_t *entry = argos_lane_insert (service, row->key, row);
+        if (entry->lane)
+            argos_lane_settle (entry->lane);
+    }
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Leases
+
+static void
+s_lease_over (void *arg)
+{
+    lane_t *lane = arg;
+    argos_lease_give_back (lane->service->core, lane, -1, false);
+}
+
+//  The head is leased: to a session (its slot is taken), or to one that has not come back yet; then
+//  the lease runs on for lease_ms.
+
+void
+argos_lane_leased (
+    lane_t *lane, int64_t seq, int64_t lease, uint64_t session, int64_t hops, const char *cause)
+{
+    argos_core_t *self = lane->service->core;
+    argos_lane_unlink (lane);
+    lane->state = LANE_LEASED;
+    lane->head = seq;
+    lane->lease = lease;
+    lane->session = session;
+    lane->hops = hops;
+    lane->shown = 0;
+    lane->careful = false;
+    lane->park_until = 0;
+    free (lane->cause);
+    lane->cause = strdup (cause);
+    assert (lane->cause);
+    lane->service->leased++;
+    HASH_ADD (hh_head, self->heads, head, sizeof lane->head, lane);
+    argos_timer_clear (&self->timers, &lane->timer);
+    if (!session)
+        argos_timer_set (
+            &self->timers, &lane->timer, self->mono + self->config.lease_ms, s_lease_over, lane);
+}
+
+//  The holder's session is over, the lease is not: whoever says hello under its name will settle
+//  it, or the time does.
+
+void
+argos_lane_lost (lane_t *lane, argos_err_t code)
+{
+    argos_core_t *self = lane->service->core;
+    (void) code;
+    argos_timer_set (
+        &self->timers, &lane->timer, self->mono + self->config.lease_ms, s_lease_over, lane);
+}
+
+//  A session that is here again holds this lease.
+
+void
+argos_lane_adopt (lane_t *lane, uint64_t session)
+{
+    entry_t *entry;
+    lane->session = session;
+    lane->shown = 0;
+    argos_timer_clear (&lane->service->core->timers, &lane->timer);
+    DL_FOREACH (lane->entries, entry)
+    entry->shown = false;
+}
+
+//  The lease is over in the index. The slot is freed last, since that dispatches.
+
+static uint64_t
+s_unlease (lane_t *lane)
+{
+    argos_core_t *self = lane->service->core;
+    entry_t *entry;
+    uint64_t session = lane->session;
+    HASH_DELETE (hh_head, self->heads, lane);
+    argos_timer_clear (&self->timers, &lane->timer);
+    lane->service->leased--;
+    lane->state = LANE_EMPTY;
+    lane->session = 0;
+    lane->head = lane->lease = 0;
+    DL_FOREACH (lane->entries, entry)
+    entry->shown = false;
+    return session;
+}
+
+void
+argos_lane_freed (lane_t *lane)
+{
+    service_t *service = lane->service;
+    uint64_t session = s_unlease (lane);
+    argos_lane_settle (lane);
+    if (session)
+        argos_service_free_slot (service, session);
+}
+
+//  Rows of this lane are consumed: the head, or side messages that were taken.
+
+void
+argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
+{
+    service_t *service = lane->service;
+    uint64_t session = 0;
+    for (size_t i = 0; i < count; i++) {
+        entry_t *entry;
+        DL_FOREACH (lane->entries, entry)
+        if (entry->seq == gone[i])
+            break;
+        if (!entry)
+            continue;
+        if (lane->state == LANE_LEASED && lane->head == entry->seq)
+            session = s_unlease (lane);
+        if (entry->shown && lane->shown > 0)
+            lane->shown--;
+        DL_DELETE (lane->entries, entry);
+        lane->urgent -= entry->urgent;
+        argos_service_count (service, -1);
+        s_free_entry (entry);
+    }
+    argos_lane_settle (lane);
+    if (session)
+        argos_service_free_slot (service, session);
+}
+
+//  Show the waiting side messages to the holder, if it is here.
+
+void
+argos_lane_show (lane_t *lane)
+{
+    session_t *session = argos_session_find (lane->service->core, lane->session);
+    entry_t *entry;
+    if (lane->state != LANE_LEASED || !session || !session->open)
+        return;
+    DL_FOREACH (lane->entries, entry)
+    {
+        if (!entry->side || entry->shown || entry->seq == lane->head)
+            continue;
+        if (lane->shown >= SHOWN_MAX)
+            return;
+        entry->shown = true;
+        lane->shown++;
+        argos_lease_mail (lane, entry);
+    }
+}

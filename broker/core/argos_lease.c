@@ -1,0 +1,257 @@
+//  argos_lease - how a lease comes, goes and shows its side messages: each step is asked of the
+//  store and acted on when answered.
+//
+//  Invariant: a message leaves the broker only under a lease that the store has committed; a lease
+//  that can't be handed over is given back uncounted. Limits: none of its own.
+
+#include "argos_core_priv.h"
+
+#include <assert.h>
+#include <string.h>
+
+//  Ask for a lease on the head of the lane for a worker whose slot is taken.
+
+void
+argos_lease_ask (lane_t *lane, worker_t *worker)
+{
+    argos_core_t *self = lane->service->core;
+    item_t *item = argos_intake_item (self, ARGOS_ST_LEASE, 0);
+    item->lane = lane;
+    item->seq = lane->entries->seq;
+    item->req->seq = item->seq;
+    memcpy (item->req->holder, worker->session->holder, sizeof item->req->holder);
+    lane->inserting++;
+    lane->state = LANE_ASKED;
+    lane->session = worker->session->number;
+    argos_intake_queue (self->self, item);
+}
+
+//  {"from":…,"seq":…,"lease":…,…} of a leased message or, with mail, of a side message
+
+static void
+s_meta (argos_writer_t *text, const lane_t *lane, const char *from, int64_t seq, int64_t mail)
+{
+    argos_writer_clear (text);
+    argos_writer_raw (text, "{");
+    argos_writer_member_string (text, "from", from);
+    argos_writer_member_int (text, "seq", seq);
+    argos_writer_member_int (text, "lease", lane->lease);
+    if (mail)
+        argos_writer_member_int (text, "mail", mail);
+}
+
+//  The lane is leased to its session: hand the message over, or give the lease back.
+
+void
+argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t at, const char *cause,
+    argos_frame_t *header, argos_frame_t *body)
+{
+    argos_core_t *self = lane->service->core;
+    session_t *session = argos_session_find (self, lane->session);
+    if (session) {
+        s_meta (&self->text, lane, from, lane->head, 0);
+        argos_writer_member_int (&self->text, "attempt", attempt);
+        argos_writer_member_int (&self->text, "hops", lane->hops);
+        argos_writer_member_string (&self->text, "cause", cause);
+        argos_writer_member_int (&self->text, "at", at);
+        argos_writer_raw (&self->text, "}");
+        if (argos_core_put (self, session->conn, header, self->text.data, self->text.size, body) ==
+            0) {
+            argos_lane_show (lane);
+            return;
+        }
+        session->quiet = true;
+    }
+    argos_lease_give_back (self, lane, 0, true);
+}
+
+//  The id in a header that was read when it came; "" when there is none.
+
+static void
+s_id (const argos_frame_t *frame, char *target)
+{
+    argos_header_t header;
+    if (argos_header_read (frame->data, frame->size, &header, NULL) == ARGOS_OK)
+        memcpy (target, header.id, sizeof header.id);
+    else
+        target[0] = 0;
+}
+
+void
+argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
+{
+    lane_t *lane = item->lane;
+    service_t *service = lane->service;
+    uint64_t session = lane->session;
+    lane->inserting--;
+    lane->state = LANE_EMPTY;
+    lane->session = 0;
+    if (ans->code == ARGOS_OK) {
+        char id[ARGOS_ID_MAX + 1];
+        s_id (ans->parts[0].header, id);
+        argos_lane_leased (lane, ans->seq, ans->lease, session, ans->hops, id);
+        argos_lease_send (lane, ans->from, ans->attempt, ans->at, ans->cause, ans->parts[0].header,
+            ans->parts[0].body);
+    }
+    else {
+        //  A disk that is full: not again at once. A row that is gone (expired): the next one
+        if (ans->gone_count == 0)
+            argos_lane_park (lane, self->mono + 1000, false);
+        argos_lane_consume (lane, ans->gone, ans->gone_count);
+        argos_service_free_slot (service, session);
+    }
+    argos_lane_rows (self, ans);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Release
+
+//  By the broker: the holder is gone or could not be reached.
+
+void
+argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean)
+{
+    item_t *item = argos_intake_item (self, ARGOS_ST_RELEASE, 0);
+    item->lane = lane;
+    item->seq = item->req->seq = lane->head;
+    item->lease = item->req->lease = lane->lease;
+    item->req->strikes = strikes;
+    item->req->clean = clean;
+    lane->inserting++;
+    argos_intake_queue (self->self, item);
+}
+
+//  By the holder. The body was asked for in the protocol: delay_ms, clean, reject.
+
+void
+argos_lease_release (session_t *session, const argos_header_t *header, argos_frame_t *frame)
+{
+    argos_core_t *self = session->core;
+    json_t *body = frame->size ? json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL)
+                               : json_object ();
+    json_int_t delay = json_integer_value (json_object_get (body, "delay_ms"));
+    const char *reject = json_string_value (json_object_get (body, "reject"));
+    if (!json_is_object (body) || !header->seq || !header->lease || delay < 0 ||
+        delay > 2592000000 ||
+        (reject && strlen (reject) >= sizeof ((argos_storage_req_t *) 0)->reject)) {
+        argos_core_refuse (self, session->conn, header->id, ARGOS_INVALID,
+            "release needs seq and lease, and delay_ms up to 30 days", -1, false);
+        json_decref (body);
+        return;
+    }
+    lane_t *lane = argos_lane_of_head (self, header->seq);
+    item_t *item = argos_intake_item (self, ARGOS_ST_RELEASE, 0);
+    memcpy (item->id, header->id, sizeof item->id);
+    item->seq = item->req->seq = header->seq;
+    item->lease = item->req->lease = header->lease;
+    memcpy (item->req->holder, session->holder, sizeof item->req->holder);
+    item->delay = delay;
+    item->req->delay_until = delay ? self->wall + delay : 0;
+    item->req->clean = json_is_true (json_object_get (body, "clean"));
+    if (reject)
+        memcpy (item->req->reject, reject, strlen (reject) + 1);
+    if (lane && lane->lease == header->lease) {
+        item->lane = lane;
+        lane->inserting++;
+    }
+    item->rank = CLASS_LEASED;
+    json_decref (body);
+    argos_intake_queue (session, item);
+}
+
+//  A row whose deadline has passed while nobody holds it.
+
+void
+argos_lease_expire (entry_t *entry)
+{
+    lane_t *lane = entry->lane;
+    argos_core_t *self = lane->service->core;
+    if ((lane->state == LANE_LEASED && lane->head == entry->seq) || lane->state == LANE_ASKED)
+        return; //  The holder will finish or release it; the store looks at the deadline before a
+                //  lease
+    item_t *item = argos_intake_item (self, ARGOS_ST_RELEASE, 0);
+    item->lane = lane;
+    item->seq = item->req->seq = entry->seq;
+    memcpy (item->req->reject, "expired", sizeof "expired");
+    lane->inserting++;
+    argos_intake_queue (self->self, item);
+}
+
+//  Until when the lane waits; a side message that nobody has taken ends the delay before it begins.
+
+static int64_t
+s_delay (const lane_t *lane, const item_t *item)
+{
+    const entry_t *entry;
+    DL_FOREACH (lane->entries, entry)
+    if (entry->side && entry->seq != item->seq)
+        return 0;
+    return item->delay ? lane->service->core->mono + item->delay : 0;
+}
+
+void
+argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
+{
+    lane_t *lane = item->lane;
+    session_t *session = argos_session_find (self, item->session);
+    if (session && session != self->self) {
+        if (ans->code == ARGOS_OK)
+            argos_core_word (self, session->conn, "accepted", item->id, "{}");
+        else
+            argos_core_refuse (self, session->conn, item->id, ans->code, ans->reason, -1, false);
+    }
+    if (lane) {
+        lane->inserting--;
+        bool ours =
+            lane->state == LANE_LEASED && lane->head == item->seq && lane->lease == item->lease;
+        if (ans->code == ARGOS_OK && ans->dead)
+            argos_lane_consume (lane, ans->gone, ans->gone_count);
+        else if (ans->code == ARGOS_OK && ours) {
+            entry_t *entry;
+            DL_FOREACH (lane->entries, entry)
+            if (entry->seq == item->seq)
+                entry->strikes = (uint8_t) (ans->strikes > 255 ? 255 : ans->strikes);
+            argos_lane_park (lane, s_delay (lane, item), false);
+            argos_lane_freed (lane);
+        }
+        else if (ans->code == ARGOS_NO_SPACE && ours && !lane->session)
+            argos_lane_lost (lane, ARGOS_NO_SPACE); //  Tried again when the time is over
+        else
+            argos_lane_settle (lane);
+    }
+    argos_lane_rows (self, ans);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Side messages
+
+void
+argos_lease_mail (lane_t *lane, entry_t *entry)
+{
+    argos_core_t *self = lane->service->core;
+    item_t *item = argos_intake_item (self, ARGOS_ST_MAIL, 0);
+    item->lane = lane;
+    item->seq = item->req->seq = entry->seq;
+    item->lease = lane->lease;
+    lane->inserting++;
+    argos_intake_queue (self->self, item);
+}
+
+void
+argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
+{
+    lane_t *lane = item->lane;
+    session_t *session = argos_session_find (self, lane->session);
+    lane->inserting--;
+    if (ans->code == ARGOS_OK && session && lane->state == LANE_LEASED &&
+        lane->lease == item->lease) {
+        s_meta (&self->text, lane, ans->from, item->seq, lane->head);
+        argos_writer_member_int (&self->text, "hops", ans->hops);
+        argos_writer_member_string (&self->text, "cause", ans->cause);
+        argos_writer_member_int (&self->text, "at", ans->at);
+        argos_writer_raw (&self->text, "}");
+        argos_core_put (self, session->conn, ans->parts[0].header, self->text.data, self->text.size,
+            ans->parts[0].body);
+    }
+    argos_lane_settle (lane);
+}

@@ -1,0 +1,276 @@
+//  argos_request - requests that are not stored: one worker (or actor), one answer, or a refusal
+//  with sent or unsent.
+//
+//  Invariant: a request is in the table until it is answered exactly once: by the reply of the
+//  session that it was handed to, by its deadline, or by the end of that session. The end of the
+//  requester forgets it. Limits: 4,096 requests and 64 MiB wait for one service.
+
+#include "argos_core_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITING_MAX 4096
+#define WAITING_BYTES_MAX (64 << 20)
+#define TTL_DEFAULT 30000 //  Msec
+
+static request_t *
+s_find (argos_core_t *self, uint64_t session, const char *id)
+{
+    request_t *request, look;
+    memset (&look.key, 0, sizeof look.key);
+    look.key.session = session;
+    memcpy (look.key.id, id, strlen (id));
+    HASH_FIND (hh, self->requests, &look.key, sizeof look.key, request);
+    return request;
+}
+
+static void
+s_unlink (request_t *request)
+{
+    session_t *worker = argos_session_find (request->core, request->worker);
+    if (worker)
+        DL_DELETE (worker->held, request);
+    else if (request->service && !request->worker) {
+        DL_DELETE (request->service->requests, request);
+        request->service->requests_count--;
+        request->service->requests_bytes -= (int64_t) request->body->size;
+    }
+}
+
+void
+argos_request_free (request_t *request)
+{
+    argos_core_t *self = request->core;
+    HASH_DEL (self->requests, request);
+    argos_timer_clear (&self->timers, &request->timer);
+    argos_frame_unref (&request->header);
+    argos_frame_unref (&request->body);
+    free (request);
+}
+
+//  The request is over: take it out of its list, free the worker's slot.
+
+static void
+s_finish (request_t *request)
+{
+    service_t *service = request->service;
+    uint64_t worker = request->worker;
+    s_unlink (request);
+    argos_request_free (request);
+    if (service && worker)
+        argos_service_free_slot (service, worker);
+}
+
+static void
+s_refuse (request_t *request, argos_err_t code, const char *reason)
+{
+    session_t *asker = argos_session_find (request->core, request->key.session);
+    if (asker)
+        argos_core_refuse (
+            request->core, asker->conn, request->key.id, code, reason, -1, request->worker != 0);
+    s_finish (request);
+}
+
+static void
+s_expired (void *arg)
+{
+    s_refuse (arg, ARGOS_EXPIRED, NULL);
+}
+
+//  {"from":…,"hops":0} of a message that is handed on
+
+static void
+s_meta (argos_core_t *self, const session_t *sender)
+{
+    argos_writer_clear (&self->text);
+    argos_writer_raw (&self->text, "{");
+    argos_writer_member_string (&self->text, "from", sender->name);
+    argos_writer_raw (&self->text, "}");
+}
+
+//  Hand the request to a session. Returns 0, or -1 when its connection takes nothing.
+
+static int
+s_hand (request_t *request, session_t *worker, argos_frame_t *header, argos_frame_t *body)
+{
+    argos_core_t *self = request->core;
+    session_t *asker = argos_session_find (self, request->key.session);
+    assert (asker);
+    s_meta (self, asker);
+    if (argos_core_put (self, worker->conn, header, self->text.data, self->text.size, body) != 0) {
+        worker->quiet = true;
+        return -1;
+    }
+    request->worker = worker->number;
+    DL_APPEND (worker->held, request);
+    return 0;
+}
+
+static request_t *
+s_new (session_t *session, const argos_header_t *header, service_t *service)
+{
+    argos_core_t *self = session->core;
+    request_t *request = calloc (1, sizeof *request);
+    assert (request);
+    request->core = self;
+    request->service = service;
+    request->key.session = session->number;
+    memcpy (request->key.id, header->id, strlen (header->id));
+    HASH_ADD (hh, self->requests, key, sizeof request->key, request);
+    argos_timer_set (&self->timers, &request->timer,
+        self->mono + (header->ttl_ms ? header->ttl_ms : TTL_DEFAULT), s_expired, request);
+    return request;
+}
+
+//  To a service: to a worker with a free slot, else it waits for one.
+
+static void
+s_to_service (session_t *session, const argos_header_t *header, argos_frame_t **frames)
+{
+    argos_core_t *self = session->core;
+    service_t *service = argos_service_find (self, header->name);
+    if (!service || (!service->workers && !service->stored)) {
+        argos_core_refuse (self, session->conn, header->id, ARGOS_NO_SERVICE, NULL, -1, false);
+        return;
+    }
+    if (service->requests_count >= WAITING_MAX ||
+        service->requests_bytes + (int64_t) frames[3]->size > WAITING_BYTES_MAX) {
+        argos_core_refuse (self, session->conn, header->id, ARGOS_BUSY, NULL, -1, false);
+        return;
+    }
+    request_t *request = s_new (session, header, service);
+    worker_t *worker = argos_service_pick (service, header->id, header->type);
+    if (worker && s_hand (request, worker->session, frames[1], frames[3]) == 0)
+        return;
+    if (worker)
+        worker->used--;
+    request->header = argos_frame_ref (frames[1]);
+    request->body = argos_frame_ref (frames[3]);
+    DL_APPEND (service->requests, request);
+    service->requests_count++;
+    service->requests_bytes += (int64_t) request->body->size;
+}
+
+//  To an actor: to the session of that name, if it has granted credit.
+
+static void
+s_to_actor (session_t *session, const argos_header_t *header, argos_frame_t **frames)
+{
+    argos_core_t *self = session->core;
+    session_t *target = argos_session_named (self, header->name);
+    argos_err_t code = ARGOS_OK;
+    int64_t bytes = (int64_t) (frames[1]->size + frames[3]->size);
+    if (!target || target->quiet)
+        code = ARGOS_NO_PEER;
+    else if (target->sent_messages >= target->credit_messages ||
+             target->sent_bytes + bytes > target->credit_bytes)
+        code = ARGOS_BUSY;
+    if (code == ARGOS_OK && header->id[0]) {
+        request_t *request = s_new (session, header, NULL);
+        if (s_hand (request, target, frames[1], frames[3]) != 0) {
+            argos_request_free (request);
+            code = ARGOS_NO_PEER;
+        }
+    }
+    else if (code == ARGOS_OK) {
+        s_meta (self, session);
+        if (argos_core_put (
+                self, target->conn, frames[1], self->text.data, self->text.size, frames[3]) != 0)
+            code = ARGOS_NO_PEER;
+    }
+    if (code != ARGOS_OK)
+        argos_core_refuse (self, session->conn, header->id, code, NULL, -1, false);
+    else {
+        target->sent_messages++;
+        target->sent_bytes += bytes;
+    }
+}
+
+void
+argos_request_new (session_t *session, const argos_header_t *header, argos_frame_t **frames)
+{
+    argos_core_t *self = session->core;
+    if (header->id[0] && s_find (self, session->number, header->id))
+        argos_core_refuse (self, session->conn, header->id, ARGOS_CONFLICT,
+            "a request with that id is under way", -1, false);
+    else if (header->to == ARGOS_TO_ACTOR)
+        s_to_actor (session, header, frames);
+    else if (!header->id[0])
+        argos_core_refuse (self, session->conn, "", ARGOS_INVALID,
+            "a request to a service needs an id", -1, false);
+    else
+        s_to_service (session, header, frames);
+}
+
+//  A message with `re`: the answer of the worker (to the asker), or a word of the asker to the
+//  worker (to the service).
+
+void
+argos_request_reply (session_t *session, const argos_header_t *header, argos_frame_t **frames)
+{
+    argos_core_t *self = session->core;
+    bool word = header->to == ARGOS_TO_SERVICE;
+    session_t *asker = word ? session : argos_session_named (self, header->name);
+    request_t *request = asker ? s_find (self, asker->number, header->re) : NULL;
+    session_t *other = NULL;
+    if (request && word)
+        other = argos_session_find (self, request->worker);
+    else if (request && request->worker == session->number)
+        other = asker;
+    if (!other) {
+        //  A word on a request that still waits takes it back
+        if (request && word && !request->worker)
+            s_refuse (request, ARGOS_GONE, "taken back before a worker had it");
+        else if (header->id[0])
+            argos_core_refuse (self, session->conn, header->id, ARGOS_EXPIRED,
+                "there is no such request any more", -1, false);
+        return;
+    }
+    s_meta (self, session);
+    argos_core_put (self, other->conn, frames[1], self->text.data, self->text.size, frames[3]);
+    if (!word)
+        s_finish (request);
+}
+
+//  Requests that wait for a worker, in order, as far as there are slots.
+
+void
+argos_request_dispatch (service_t *service)
+{
+    while (service->requests) {
+        request_t *request = service->requests;
+        argos_header_t header;
+        argos_err_t read =
+            argos_header_read (request->header->data, request->header->size, &header, NULL);
+        assert (read == ARGOS_OK); //  It was read when it came
+        worker_t *worker = argos_service_pick (service, header.id, header.type);
+        if (!worker)
+            return;
+        s_unlink (request);
+        if (s_hand (request, worker->session, request->header, request->body) == 0) {
+            argos_frame_unref (&request->header);
+            argos_frame_unref (&request->body);
+            continue;
+        }
+        worker->used--;
+        DL_PREPEND (service->requests, request);
+        service->requests_count++;
+        service->requests_bytes += (int64_t) request->body->size;
+    }
+}
+
+//  A session ends: who asked it is told, what it asked is forgotten.
+
+void
+argos_request_leave (session_t *session)
+{
+    argos_core_t *self = session->core;
+    request_t *request, *next;
+    DL_FOREACH_SAFE (session->held, request, next)
+    s_refuse (request, ARGOS_GONE, NULL);
+    HASH_ITER (hh, self->requests, request, next)
+    if (request->key.session == session->number)
+        s_finish (request);
+}

@@ -1,0 +1,394 @@
+//  argos_session - one hello: who a connection is, whether it is alive, how much it may send.
+//
+//  Invariant: a name has at most one session, and a session belongs to one connection. Leases
+//  belong to the session: when it ends, each is released in the store or freed by the next hello of
+//  that name. Limits: 4,096 sessions.
+
+#include "argos_core_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SESSIONS_MAX 4096
+#define HELLO_LEASES_MAX 4096 //  Leases that a hello may list
+#define WINDOW_WITHHELD 8     //  Messages of window while a service is above its soft limit
+
+//  Names that only our own actors may have: a stranger under such a name would take their messages
+
+static const char *const reserved[] = { "broker", "store", "auth", "supervisor", "gateway", "agent",
+    "cache", "tools", "jobs", "handoff", "scheduler", "api", NULL };
+
+//  What role local may not do. Everything else is allowed to it; role core may do everything.
+
+static const char *const core_services[] = { "gateway", "turn", NULL };
+static const char *const local_types[] = { "message.inbound", "turn.stop", NULL };
+static const char *const local_writes[] = { "receipt.put", "cursor.put", "dead.redrive",
+    "dead.drop", "expect", NULL };
+
+static bool
+s_listed (const char *const *list, const char *word)
+{
+    for (; *list; list++)
+        if (strcmp (*list, word) == 0)
+            return true;
+    return false;
+}
+
+bool
+argos_session_may_send (
+    const session_t *session, argos_to_t to, const char *name, const argos_header_t *header)
+{
+    if (session->role == ARGOS_ROLE_CORE)
+        return true;
+    switch (to) {
+    case ARGOS_TO_STORE:
+        return !header->durable || s_listed (local_writes, header->type);
+    case ARGOS_TO_SERVICE:
+        return !s_listed (core_services, name) || s_listed (local_types, header->type);
+    case ARGOS_TO_TOPIC:
+        return strncmp (name, "run.", 4) != 0;
+    case ARGOS_TO_ACTOR:
+    case ARGOS_TO_NONE:
+        return true;
+    }
+    return false;
+}
+
+bool
+argos_session_may_serve (const session_t *session, const char *service)
+{
+    return session->role == ARGOS_ROLE_CORE || !s_listed (core_services, service);
+}
+
+session_t *
+argos_session_new (argos_core_t *core, uint64_t conn, const char *name)
+{
+    session_t *session = calloc (1, sizeof *session);
+    assert (session);
+    session->core = core;
+    session->conn = conn;
+    session->number = ++core->last_session;
+    memcpy (session->name, name, strlen (name) + 1);
+    argos_name_base (name, session->base);
+    session->heard = core->mono;
+    session->ring = CLASS_COUNT;
+    HASH_ADD (hh_number, core->numbers, number, sizeof session->number, session);
+    return session;
+}
+
+void
+argos_session_free (session_t *session)
+{
+    argos_core_t *self = session->core;
+    argos_topic_leave (session);
+    argos_request_leave (session);
+    argos_service_leave (session);
+    argos_intake_forget (session);
+    argos_timer_clear (&self->timers, &session->timer);
+    HASH_DELETE (hh_number, self->numbers, session);
+    session_t *other;
+    HASH_FIND (hh, self->sessions, &session->conn, sizeof session->conn, other);
+    if (other == session)
+        HASH_DELETE (hh, self->sessions, session);
+    HASH_FIND (hh_name, self->names, session->name, strlen (session->name), other);
+    if (other == session)
+        HASH_DELETE (hh_name, self->names, session);
+    free (session);
+}
+
+session_t *
+argos_session_find (argos_core_t *self, uint64_t number)
+{
+    session_t *session;
+    HASH_FIND (hh_number, self->numbers, &number, sizeof number, session);
+    return session;
+}
+
+session_t *
+argos_session_named (argos_core_t *self, const char *name)
+{
+    session_t *session;
+    HASH_FIND (hh_name, self->names, name, strlen (name), session);
+    return session && session->open ? session : NULL;
+}
+
+//  The session is over: its leases end (strikes as for argos_storage_req_t; -2 = leave them on
+//  record, the next hello of this name frees them), what it asked for is forgotten, what it worked
+//  on is refused to who asked.
+
+void
+argos_session_end (session_t **session_p, int strikes)
+{
+    session_t *session = *session_p;
+    argos_core_t *self = session->core;
+    uint64_t number = session->number;
+    *session_p = NULL;
+    argos_session_free (session);
+    lane_t *lane, *next;
+    HASH_ITER (hh_head, self->heads, lane, next)
+    {
+        if (lane->session != number)
+            continue;
+        lane->session = 0;
+        if (strikes == -2)
+            argos_lane_lost (lane, ARGOS_OK);
+        else
+            argos_lease_give_back (self, lane, strikes, false);
+    }
+}
+
+//  Look for silence. Any traffic counts, so the timer is not moved by it; it looks again when it
+//  fires.
+
+static void
+s_watch (void *arg)
+{
+    session_t *session = arg;
+    argos_core_t *self = session->core;
+    int64_t silent = self->mono - session->heard;
+    if (silent >= self->config.lease_ms) {
+        argos_session_end (&session, -1);
+        return;
+    }
+    if (silent >= self->config.quiet_ms)
+        session->quiet = true;
+    int64_t wait = silent >= self->config.quiet_ms ? self->config.lease_ms : self->config.quiet_ms;
+    argos_timer_set (&self->timers, &session->timer, session->heard + wait, s_watch, session);
+}
+
+void
+argos_session_heard (session_t *session)
+{
+    session->heard = session->core->mono;
+    if (session->quiet) {
+        session->quiet = false;
+        argos_service_woken (session);
+    }
+}
+
+//  Tell the peer its window: what is settled, plus a window that shrinks while a service is above
+//  its soft limit.
+
+void
+argos_session_grant (session_t *session)
+{
+    argos_core_t *self = session->core;
+    int64_t window = self->over_soft ? WINDOW_WITHHELD : self->config.window_messages;
+    int64_t messages = session->settled_messages + window;
+    int64_t bytes = session->settled_bytes + self->config.window_bytes;
+    if (messages - session->granted_messages < (window + 1) / 2 &&
+        bytes - session->granted_bytes < self->config.window_bytes / 2)
+        return;
+    if (messages < session->granted_messages)
+        messages = session->granted_messages;
+    session->granted_messages = messages;
+    session->granted_bytes = bytes;
+    if (!session->open)
+        return;
+    argos_writer_t body = { .size = 0 };
+    argos_writer_raw (&body, "{");
+    argos_writer_member_int (&body, "messages", messages);
+    argos_writer_member_int (&body, "bytes", bytes);
+    argos_writer_raw (&body, "}");
+    body.data[body.size] = 0;
+    argos_core_word (self, session->conn, "credit", "", body.data);
+}
+
+void
+argos_session_settle (session_t *session, int64_t bytes)
+{
+    session->settled_messages++;
+    session->settled_bytes += bytes;
+    argos_session_grant (session);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Hello
+
+//  What a hello says
+
+typedef struct {
+    const char *name;    //  Borrowed from the body
+    json_int_t instance; //  Start of the process
+    json_t *leases;      //  Borrowed; may be NULL
+} hello_t;
+
+//  Returns NULL, or what is wrong with the body.
+
+static const char *
+s_read_hello (json_t *body, argos_role_t role, hello_t *ret_hello)
+{
+    const char *name = json_string_value (json_object_get (body, "name"));
+    json_t *instance = json_object_get (body, "instance");
+    json_t *leases = json_object_get (body, "leases");
+    if (json_integer_value (json_object_get (body, "protocol")) != 1)
+        return "hello needs protocol 1";
+    if (!name || !argos_name_valid (name))
+        return "hello needs a name of 1 to 64 of a-z 0-9 . _ - @";
+    if (!json_is_integer (instance) || json_integer_value (instance) < 1)
+        return "hello needs an instance, a number that grows with each start";
+    if (leases && (!json_is_array (leases) || json_array_size (leases) > HELLO_LEASES_MAX))
+        return "leases is a list of at most 4096";
+    char base[ARGOS_NAME_MAX + 1];
+    argos_name_base (name, base);
+    if (role != ARGOS_ROLE_CORE && s_listed (reserved, base))
+        return "that name belongs to an actor of the core";
+    *ret_hello = (hello_t){ name, json_integer_value (instance), leases };
+    return NULL;
+}
+
+//  name/instance, and /boot for a session in our own process, which can't outlive it.
+
+static void
+s_set_holder (session_t *session)
+{
+    argos_writer_t text = { .size = 0 };
+    argos_writer_raw (&text, session->name);
+    argos_writer_raw (&text, "/");
+    argos_writer_int (&text, session->instance);
+    if (session->role == ARGOS_ROLE_CORE) {
+        argos_writer_raw (&text, "/");
+        argos_writer_int (&text, session->core->config.boot);
+    }
+    assert (text.size < sizeof session->holder);
+    memcpy (session->holder, text.data, text.size);
+    session->holder[text.size] = 0;
+}
+
+//  The declared leases become pairs of the store's request. Returns NULL when one is not of the
+//  form.
+
+static item_t *
+s_hello_item (session_t *session, const char *id, json_t *leases)
+{
+    size_t count = json_array_size (leases), i;
+    json_t *lease;
+    item_t *item = argos_intake_item (session->core, ARGOS_ST_HELLO, 0);
+    memcpy (item->id, id, strlen (id) + 1);
+    memcpy (item->req->name, session->name, sizeof session->name);
+    memcpy (item->req->holder, session->holder, sizeof session->holder);
+    if (count == 0)
+        return item;
+    item->req->pairs = calloc (count, sizeof item->req->pairs[0]);
+    assert (item->req->pairs);
+    item->req->pair_count = count;
+    json_array_foreach (leases, i, lease)
+    {
+        item->req->pairs[i].seq = json_integer_value (json_object_get (lease, "seq"));
+        item->req->pairs[i].lease = json_integer_value (json_object_get (lease, "lease"));
+    }
+    return item;
+}
+
+//  Make room for the new session: a connection or a name can have one only. Returns false when the
+//  newcomer is the older.
+
+static bool
+s_displace (argos_core_t *self, uint64_t conn, const hello_t *hello)
+{
+    session_t *old;
+    HASH_FIND (hh_name, self->names, hello->name, strlen (hello->name), old);
+    if (old && old->instance > hello->instance)
+        return false;
+    if (old) {
+        if (old->instance < hello->instance)
+            argos_core_refuse (self, old->conn, "", ARGOS_SUPERSEDED, NULL, -1, false);
+        argos_session_end (&old, -2);
+    }
+    HASH_FIND (hh, self->sessions, &conn, sizeof conn, old);
+    if (old)
+        argos_session_end (&old, -1);
+    return true;
+}
+
+void
+argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
+    const argos_header_t *header, argos_frame_t *frame)
+{
+    hello_t hello;
+    json_t *body = json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL);
+    const char *wrong = body ? s_read_hello (body, role, &hello) : "the body of hello is not JSON";
+    if (wrong)
+        argos_core_refuse (self, conn, header->id, ARGOS_INVALID, wrong, -1, false);
+    else if (HASH_CNT (hh_number, self->numbers) > SESSIONS_MAX)
+        argos_core_refuse (self, conn, header->id, ARGOS_BUSY, "too many sessions", -1, false);
+    else if (!s_displace (self, conn, &hello))
+        argos_core_refuse (self, conn, header->id, ARGOS_SUPERSEDED, NULL, -1, false);
+    else {
+        session_t *session = argos_session_new (self, conn, hello.name);
+        session->instance = hello.instance;
+        session->role = role;
+        s_set_holder (session);
+        HASH_ADD (hh, self->sessions, conn, sizeof session->conn, session);
+        HASH_ADD (hh_name, self->names, name, (unsigned) strlen (session->name), session);
+        if (role != ARGOS_ROLE_CORE)
+            argos_timer_set (&self->timers, &session->timer, self->mono + self->config.quiet_ms,
+                s_watch, session);
+        argos_intake_queue (session, s_hello_item (session, header->id, hello.leases));
+    }
+    json_decref (body);
+}
+
+//  The verdicts on the declared leases: valid ones are the session's now.
+
+static json_t *
+s_verdicts (session_t *session, const argos_storage_ans_t *ans)
+{
+    json_t *list = json_array ();
+    for (size_t i = 0; i < ans->pair_count; i++) {
+        const argos_storage_pair_t *pair = &ans->pairs[i];
+        lane_t *lane = argos_lane_of_head (session->core, pair->seq);
+        const char *state = pair->verdict == 'v' ? "valid" : pair->verdict == 'd' ? "done" : "lost";
+        if (pair->verdict == 'v' && lane)
+            argos_lane_adopt (lane, session->number);
+        json_array_append_new (list, json_pack ("{s:I,s:I,s:s}", "seq", (json_int_t) pair->seq,
+                                         "lease", (json_int_t) pair->lease, "state", state));
+    }
+    return list;
+}
+
+void
+argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
+{
+    session_t *session = argos_session_find (self, item->session);
+    if (ans->code != ARGOS_OK) {
+        if (session) {
+            argos_core_refuse (self, session->conn, item->id, ans->code, ans->reason, -1, false);
+            argos_session_end (&session, -2);
+        }
+        return;
+    }
+    for (size_t i = 0; i < ans->freed_count; i++) {
+        lane_t *lane = argos_lane_of_head (self, ans->freed[i]);
+        if (lane)
+            argos_lane_freed (lane);
+    }
+    for (size_t i = 0; i < ans->gone_count; i++) {
+        lane_t *lane = argos_lane_of_head (self, ans->gone[i]);
+        if (lane)
+            argos_lane_consume (lane, &ans->gone[i], 1);
+    }
+    if (session) {
+        session->open = true;
+        json_t *leases = s_verdicts (session, ans);
+        session->granted_messages = self->config.window_messages;
+        session->granted_bytes = self->config.window_bytes;
+        json_t *body = json_pack ("{s:s,s:I,s:I,s:I,s:{s:I,s:I},s:o}", "store", self->store_id,
+            "boot", (json_int_t) self->config.boot, "lease_ms", (json_int_t) self->config.lease_ms,
+            "ping_ms", (json_int_t) (session->role == ARGOS_ROLE_CORE ? 0 : self->config.ping_ms),
+            "window", "messages", (json_int_t) session->granted_messages, "bytes",
+            (json_int_t) session->granted_bytes, "leases", leases);
+        char *text = json_dumps (body, JSON_COMPACT);
+        assert (text);
+        argos_core_word (self, session->conn, "welcome", item->id, text);
+        free (text);
+        json_decref (body);
+        for (size_t i = 0; i < ans->pair_count; i++) {
+            lane_t *lane = argos_lane_of_head (self, ans->pairs[i].seq);
+            if (lane && ans->pairs[i].verdict == 'v')
+                argos_lane_show (lane);
+        }
+    }
+    argos_lane_rows (self, ans);
+}

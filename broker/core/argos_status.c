@@ -1,0 +1,70 @@
+//  argos_status - answers broker.status: who is connected, what waits where. For people and tools,
+//  not for speed.
+
+#include "argos_core_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *
+s_sessions (argos_core_t *self)
+{
+    json_t *list = json_array ();
+    session_t *session, *next;
+    HASH_ITER (hh_name, self->names, session, next)
+    {
+        lane_t *lane, *next_lane;
+        json_int_t leases = 0;
+        HASH_ITER (hh_head, self->heads, lane, next_lane)
+        leases += lane->session == session->number;
+        json_array_append_new (
+            list, json_pack ("{s:s,s:s,s:I,s:I}", "name", session->name, "role",
+                      session->role == ARGOS_ROLE_CORE ? "core" : "local", "leases", leases,
+                      "idle_ms", (json_int_t) (self->mono - session->heard)));
+    }
+    return list;
+}
+
+static json_t *
+s_services (argos_core_t *self)
+{
+    json_t *list = json_array ();
+    service_t *service, *next;
+    HASH_ITER (hh, self->services, service, next)
+    {
+        const worker_t *worker;
+        json_int_t workers = 0, slots = 0;
+        DL_FOREACH (service->workers, worker)
+        {
+            workers++;
+            slots += worker->slots;
+        }
+        json_array_append_new (
+            list, json_pack ("{s:s,s:I,s:I,s:I,s:I}", "name", service->name, "waiting",
+                      (json_int_t) (service->waiting - service->leased), "leased",
+                      (json_int_t) service->leased, "workers", workers, "slots", slots));
+    }
+    return list;
+}
+
+void
+argos_status_reply (session_t *session, const argos_header_t *header)
+{
+    argos_core_t *self = session->core;
+    json_t *refused = json_object ();
+    for (int code = 0; code < ARGOS_ERR_COUNT; code++)
+        if (self->refused[code])
+            json_object_set_new (refused, argos_err_name ((argos_err_t) code),
+                json_integer ((json_int_t) self->refused[code]));
+    json_t *body = json_pack ("{s:s,s:I,s:I,s:o,s:o,s:I,s:I,s:o}", "store", self->store_id, "boot",
+        (json_int_t) self->config.boot, "uptime_ms", (json_int_t) (self->mono - self->started),
+        "sessions", s_sessions (self), "services", s_services (self), "topics",
+        (json_int_t) HASH_COUNT (self->topics), "outstanding", (json_int_t) self->outstanding_count,
+        "refused", refused);
+    char *text = json_dumps (body, JSON_COMPACT);
+    assert (text);
+    argos_core_word (self, session->conn, "broker.status.result", header->id, text);
+    free (text);
+    json_decref (body);
+}
