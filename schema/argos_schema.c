@@ -188,14 +188,14 @@ s_too_deep (const char *data, size_t size)
     return false;
 }
 
-//  jansson's sentence without its quotation of the input ("... near 'xyz'")
+//  jansson's sentence without its quotation of the input ("... near 'xyz'"): that is the sender's
 
 static void
 s_not_json (const json_error_t *error, char *reason, size_t size)
 {
     if (!reason || !size)
         return;
-    const char *quotation = strstr (error->text, " near '");
+    const char *quotation = strstr (error->text, " near ");
     int length = quotation ? (int) (quotation - error->text) : (int) strlen (error->text);
     snprintf (reason, size, "not JSON (line %d, column %d): %.*s", error->line, error->column,
         length, error->text);

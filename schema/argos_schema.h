@@ -38,7 +38,7 @@ argos_err_t argos_schema_parse (const char *type, const void *data, size_t size,
 argos_schema_t *argos_schema_compile (const json_t *schema, char *reason, size_t size);
 void argos_schema_destroy (argos_schema_t **self_p);
 //  Called for each problem: path is dotted ("http.port"), unknown is true for a member that is not
-//  in the schema.
+//  in the schema; expected is then the name that was probably meant, or "".
 typedef void (argos_schema_problem_fn) (
     void *arg, const char *path, const char *expected, bool unknown);
 //  Returns the number of problems.

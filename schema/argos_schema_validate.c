@@ -207,11 +207,10 @@ s_missing (check_t *self, const argos_schema_member_t *member)
     s_pop (self, before);
 }
 
-//  Recursion is as deep as the schema
+//  NOLINTBEGIN(misc-no-recursion): as deep as the schema, which is bounded
 
 static void
-s_object (
-    check_t *self, const argos_schema_t *node, const json_t *value) //  NOLINT(misc-no-recursion)
+s_object (check_t *self, const argos_schema_t *node, const json_t *value)
 {
     size_t found = 0;
     for (size_t at = 0; at < node->member_count && self->problems < PROBLEMS_MAX; at++) {
@@ -230,11 +229,8 @@ s_object (
         s_unknown_members (self, node, value);
 }
 
-//  Recursion is as deep as the schema
-
 static void
-s_array (
-    check_t *self, const argos_schema_t *node, const json_t *value) //  NOLINT(misc-no-recursion)
+s_array (check_t *self, const argos_schema_t *node, const json_t *value)
 {
     for (size_t at = 0; at < json_array_size (value) && self->problems < PROBLEMS_MAX; at++) {
         char index[32];
@@ -245,11 +241,8 @@ s_array (
     }
 }
 
-//  Recursion is as deep as the schema
-
 static void
-s_value (
-    check_t *self, const argos_schema_t *node, const json_t *value) //  NOLINT(misc-no-recursion)
+s_value (check_t *self, const argos_schema_t *node, const json_t *value)
 {
     if (!s_fits (node, value))
         s_problem (self, node->expected, false);
@@ -258,6 +251,8 @@ s_value (
     else if (json_is_array (value) && node->items)
         s_array (self, node, value);
 }
+
+//  NOLINTEND(misc-no-recursion)
 
 int
 argos_schema_validate (
