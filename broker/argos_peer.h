@@ -63,7 +63,7 @@ typedef struct {
     void (*on_entry) (void *ctx, const char *topic, const argos_peer_msg_t *msg); //  Topic entry
     void (*on_end) (void *ctx, const char *topic, int64_t n, bool closed);        //  Caught up
     void (*on_refused) (void *ctx, const char *id, argos_err_t code,
-        const char *reason); //  Refusal of a send without fn
+        const char *reason); //  Refusal of a send without fn; of a serve or subscribe: its address
     void (*on_final) (void *ctx, argos_err_t code,
         const char *reason); //  Superseded or denied: this instance is over
 } argos_peer_handlers_t;     //  Any but ctx may be NULL
@@ -79,7 +79,7 @@ typedef struct {
 argos_peer_t *argos_peer_new (const argos_peer_config_t *config);
 
 //  Says bye when connected, calls the outstanding answer functions with ARGOS_GONE, frees
-//  everything. NULL-safe.
+//  everything. NULL-safe. Not from within a handler or an answer function.
 void argos_peer_destroy (argos_peer_t **self_p);
 
 //  The ØMQ socket (ZMQ_DEALER) to poll for input. It changes at a reconnect: then socket_changed is
@@ -97,6 +97,8 @@ bool argos_peer_ready (const argos_peer_t *self);
 bool argos_peer_live (const argos_peer_t *self);
 const char *argos_peer_store_id (const argos_peer_t *self);
 
+//  Services and topics are named with or without their prefix (service:, topic:); on_entry and
+//  on_end tell the bare name.
 //  Work for a service. types is NULL (all) or a NULL-terminated list. Repeated after a reconnect.
 //  slots 0 pauses.
 void argos_peer_serve (
@@ -121,8 +123,10 @@ typedef struct {
 
 //  Send one message. fn (may be NULL) is called once: with accepted/refused for a durable message
 //  or a store operation, with the reply for a request. Requests need ttl_ms or get 30 s; fn is
-//  called with ARGOS_EXPIRED at the deadline even when the broker is silent. Returns ARGOS_OK, or
-//  ARGOS_BUSY / ARGOS_INVALID / ARGOS_TOO_BIG (then fn is not called).
+//  called with ARGOS_EXPIRED at the deadline even when the broker is silent. A reply of type
+//  `error` is told as a refusal with its code. What is never answered (a message with re, a passing
+//  entry) takes no fn. Returns ARGOS_OK, or ARGOS_BUSY (also when an unanswered send has that id) /
+//  ARGOS_INVALID / ARGOS_TOO_BIG / ARGOS_SUPERSEDED (after on_final): then fn is not called.
 argos_err_t argos_peer_send (
     argos_peer_t *self, const argos_peer_part_t *part, argos_peer_answer_fn *fn, void *arg);
 

@@ -1,0 +1,193 @@
+//  argos_peer_priv - the structs that the files of the peer share. Not for users.
+//
+//  What is sent and not answered stands in one list, in order of sending: first what has been
+//  handed to the socket of this session, then what has not (from `unsent` on). What wants an answer
+//  is found by its id, a lease by its seq.
+
+#ifndef ARGOS_PEER_PRIV_H
+#define ARGOS_PEER_PRIV_H
+
+#include "argos_header.h"
+#include "argos_peer.h"
+
+#include <uthash.h>
+#include <utlist.h>
+
+#define ARGOS_PEER_OUT_MAX 65536          //  Unanswered sends
+#define ARGOS_PEER_OUT_BYTES (64 << 20)   //  Their bytes together
+#define ARGOS_PEER_CREDIT_MESSAGES 64     //  Entries and direct messages granted ahead
+#define ARGOS_PEER_CREDIT_BYTES (4 << 20) //  The same in bytes
+#define ARGOS_PEER_TTL_MS 30000           //  Deadline of a request that states none
+#define ARGOS_PEER_ID_SIZE 64             //  Room for an id that we make up
+
+typedef struct peer_out peer_out_t;
+typedef struct peer_service peer_service_t;
+typedef struct peer_sub peer_sub_t;
+
+typedef enum {
+    PEER_WAIT,  //  Socket not connected; tries again at retry_at
+    PEER_HELLO, //  Hello said; no welcome yet
+    PEER_READY, //  Welcome
+    PEER_FINAL  //  Superseded, denied or being destroyed
+} peer_state_t;
+
+typedef enum {
+    OUT_FIRE,    //  Never answered: a reply, a word on a request, a passing entry
+    OUT_ACCEPT,  //  Answered accepted or refused: durable message, store write, commit
+    OUT_REQUEST, //  Answered by a reply or refused; has a deadline; never sent twice
+    OUT_COMMIT,  //  Numbered commit under a lease
+    OUT_DONE,    //  The last one
+    OUT_RELEASE  //  Whatever the answer, nobody asks
+} peer_out_kind_t;
+
+//  A message on its way. The frames after AR1 stand back to back behind the struct, then the id,
+//  terminated.
+
+struct peer_out {
+    peer_out_kind_t kind;     //  What answers it
+    bool sent;                //  Handed to a socket, now or before
+    int64_t deadline;         //  Request: mono msec
+    argos_peer_answer_fn *fn; //  Told the answer, or NULL
+    void *arg;                //  Its argument
+    argos_lease_t *lease;     //  Commit, done: under this; NULL once that is gone
+    int64_t seq, number;      //  Release: of which lease
+    peer_out_t *prev, *next;  //  In order of sending
+    UT_hash_handle hh;        //  By id, unless OUT_FIRE
+    const char *id;           //  Behind the frames; "" for OUT_FIRE
+    const char *data;         //  First frame
+    size_t bytes;             //  All frames
+    size_t frame_count;       //  How many
+    uint32_t sizes[];         //  Their sizes
+};
+
+struct argos_lease {
+    argos_peer_t *peer;  //  Ours
+    int64_t seq, number; //  Row and number of the lease
+    int64_t attempt;     //  As told
+    int64_t n;           //  Number of the next commit
+    int64_t seen;        //  Newest side message handed to on_mail
+    peer_out_t *commit;  //  Unanswered commit or done
+    void *data;          //  The owner's
+    bool over;           //  Out of the table; freed after the present call
+    char verdict;        //  While a welcome is read: 'v' valid, 'd' done, 'l' lost
+    UT_hash_handle hh;   //  By seq
+    char key[];          //  Lane key
+};
+
+struct peer_service {
+    char *name;           //  Service
+    int slots;            //  Leases at most
+    json_t *types;        //  Array of names, NULL = all
+    peer_service_t *next; //  In the list
+};
+
+struct peer_sub {
+    char *topic;                 //  Name without topic:
+    int64_t from;                //  First number wanted
+    int64_t last;                //  Newest number seen, -1 = none
+    bool closed;                 //  Nothing follows
+    char id[ARGOS_PEER_ID_SIZE]; //  Id of the newest subscribe
+    UT_hash_handle hh;           //  By topic
+    UT_hash_handle hh_id;        //  By id
+};
+
+struct argos_peer {
+    char *name;                              //  Own name
+    char *endpoint;                          //  The broker's
+    int64_t instance;                        //  Start of this process
+    argos_peer_handlers_t handlers;          //  The owner's
+    void (*socket_changed) (void *ctx);      //  Told of a new socket
+    void *socket;                            //  DEALER
+    peer_state_t state;                      //  See above
+    bool broken;                             //  The connection took nothing: give it up in turn
+    bool congested;                          //  The queue waits for the socket
+    char prefix[34];                         //  Of the ids that we make up
+    uint64_t last_id;                        //  Counter of those
+    char hello_id[ARGOS_PEER_ID_SIZE];       //  Of the newest hello
+    int64_t hello_at;                        //  When it was said, mono msec
+    int64_t retry_at;                        //  WAIT: next attempt
+    int64_t backoff_ms;                      //  Next pause
+    int64_t heard_at;                        //  Last message
+    int64_t ping_at;                         //  Last ping
+    int64_t answered_at;                     //  When the newest answered ping was sent
+    int64_t ping_ms, lease_ms;               //  From the welcome
+    char store_id[65];                       //  From the welcome, "" = none yet
+    int64_t window_messages, window_bytes;   //  Totals granted to us
+    int64_t sent_messages, sent_bytes;       //  Used of them
+    int64_t granted_messages, granted_bytes; //  Totals granted by us
+    int64_t got_messages, got_bytes;         //  Used of them
+    peer_out_t *outs;                        //  Everything not settled, in order
+    peer_out_t *unsent;                      //  First that this session's socket has not had
+    peer_out_t *ids;                         //  Those with an answer to come, by id
+    size_t out_count, out_bytes;             //  Of outs
+    int64_t next_deadline;                   //  No request expires before, mono msec
+    argos_lease_t *leases;                   //  In hand, by seq
+    peer_service_t *services;                //  Served
+    peer_sub_t *subs;                        //  Read, by topic
+    peer_sub_t *sub_ids;                     //  The same by id
+};
+
+//  A message being encoded
+
+typedef struct {
+    char *data;                              //  Frames back to back
+    size_t size, room;                       //  Used and allocated
+    size_t frame_count;                      //  Frames
+    uint32_t sizes[3 + 2 * ARGOS_PARTS_MAX]; //  Their sizes
+    argos_err_t code;                        //  First failure
+} peer_code_t;
+
+//  What stands in the header of an outgoing message
+
+typedef struct {
+    const argos_peer_part_t *part; //  Members of an application message, or NULL
+    const char *type, *id, *to;    //  Of a word
+    int64_t seq, lease, n;         //  0 = none
+    int64_t seen;                  //  -1 = none
+    const int64_t *take;           //  take_count seqs
+    size_t take_count;             //  0 = none
+    bool durable;                  //  Even when the part does not say so
+} peer_head_t;
+
+//  argos_peer.c
+int64_t argos_peer_now (void);
+void argos_peer_hello (argos_peer_t *self);
+void argos_peer_lost (argos_peer_t *self);
+void argos_peer_final (argos_peer_t *self, argos_err_t code, const char *reason);
+void argos_peer_announce (argos_peer_t *self);
+const char *argos_peer_bare (const char *address, const char *prefix);
+
+//  argos_peer_code.c
+void argos_code_head (peer_code_t *self, const peer_head_t *head);
+void argos_code_body (peer_code_t *self, const json_t *body);
+void argos_code_raw (peer_code_t *self, const void *data, size_t size);
+void argos_code_term (peer_code_t *self);
+
+//  argos_peer_send.c
+void argos_peer_make_id (argos_peer_t *self, char *target);
+void argos_peer_word (argos_peer_t *self, const peer_head_t *head, json_t *body);
+argos_err_t argos_peer_encode (argos_peer_t *self, peer_code_t *code, const peer_head_t *outer,
+    const argos_peer_part_t *parts, size_t count);
+argos_err_t argos_peer_queue (
+    argos_peer_t *self, peer_code_t *code, const peer_out_t *model, peer_out_t **ret_out);
+void argos_peer_flush (argos_peer_t *self);
+void argos_peer_unlink (argos_peer_t *self, peer_out_t *out);
+void argos_peer_answer (argos_peer_t *self, peer_out_t *out, const argos_peer_answer_t *answer);
+void argos_peer_fail (
+    argos_peer_t *self, peer_out_t *out, argos_err_t code, const char *reason, bool sent);
+void argos_peer_expire (argos_peer_t *self, int64_t now);
+void argos_peer_rewind (argos_peer_t *self);
+
+//  argos_peer_recv.c
+bool argos_peer_receive (argos_peer_t *self);
+
+//  argos_peer_lease.c
+argos_lease_t *argos_lease_find (argos_peer_t *self, int64_t seq);
+void argos_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number);
+void argos_lease_lose (argos_lease_t *self, argos_err_t code);
+bool argos_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t code);
+void argos_lease_free (argos_lease_t **self_p);
+json_t *argos_lease_list (argos_peer_t *self);
+void argos_lease_verdicts (argos_peer_t *self, const json_t *list);
+
+#endif
