@@ -359,20 +359,22 @@ argos_run_request_inbound (const argos_run_request_t *self, const char *run_id,
         s_hash ("session-key", session_key, strlen (session_key), hex);
         (void) snprintf (user, sizeof user, "key-%.32s", hex);
     }
-    size_t size = self->session_id ? json_string_length (self->session_id) : 0;
-    const char *chat = session_key ? user : run_id;
+    json_t *session =
+        session_key && !self->session_id ? json_string (user) : json_incref (self->session_id);
+    size_t size = json_string_length (session);
+    const char *chat = run_id;
     char folded[80];
     if (size > S_CHAT_MAX) {
-        s_hash ("session", json_string_value (self->session_id), size, hex);
+        s_hash ("session", json_string_value (session), size, hex);
         (void) snprintf (folded, sizeof folded, "sid-%.64s", hex);
         chat = folded;
     }
     else if (size)
-        chat = json_string_value (self->session_id);
+        chat = json_string_value (session);
     (void) snprintf (ret_lane, ARGOS_RUN_SESSION_MAX + 1, "%s", chat);
-    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:O*,s:O*,s:O*,s:O*}", "source",
+    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:o*,s:O*,s:O*,s:O*}", "source",
         "platform", "api_server", "account", "main", "chat_id", chat, "chat_type", "dm", "user_id",
-        user, "text", self->text, "run_id", run_id, "session_id", self->session_id, "instructions",
+        user, "text", self->text, "run_id", run_id, "session_id", session, "instructions",
         self->instructions, "history", self->history, "model", self->model);
     if (body && json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX)
         return body;

@@ -1,0 +1,482 @@
+//  argos_api_events - GET /v1/runs/{id}/events: any number of readers on one subscription per run.
+//
+//  A watch is the log of one run, filled by one subscription from entry 0, and its readers are
+//  cursors into it; they read when their sockets can take more, so a slow one delays nobody and
+//  holds at most one frame. A watch without readers is kept 30 s (at most 64 of them), for those
+//  who reconnect. Invariant: a watch is on `idle` exactly while it has neither a reader nor a
+//  request that waits for its end. A run that ended so long ago that its topic is gone gets its
+//  last events from its row.
+
+#include "argos_api_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define S_COMMENT_MS 15000 //  Silence before a comment is sent
+#define S_KEEP_MS 30000    //  A watch without readers is kept
+#define S_IDLE_MAX 64      //  Watches without readers
+#define S_LIVE_MAX 1000    //  Subscriptions; the broker allows a session 1024
+
+struct argos_api_reader {
+    argos_api_watch_t *watch;        //  What it reads
+    argos_http_stream_t *stream;     //  Where it goes
+    argos_event_cursor_t cursor;     //  How far it is
+    char *rest;                      //  Of a frame that did not fit at once
+    size_t rest_size, rest_used;     //  Its size, and how much has gone
+    int64_t written;                 //  Monotonic msec of the last bytes
+    bool cut;                        //  To be cut off
+    bool greeted, silent, closing;   //  Said hello; owes a comment; has said that it is over
+    argos_api_reader_t *prev, *next; //  On its watch
+    argos_api_reader_t *quiet_prev, *quiet_next; //  On argos_api.quiet
+};
+
+static const char s_hello[] = ": connected\nretry: 2000\n\n";
+static const char s_alive[] = ": keepalive\n\n";
+static const char s_bye[] = ": stream closed\n\n";
+
+//  --------------------------------------------------------------------------
+//  Watches
+
+static void
+s_topic (const argos_api_watch_t *watch, char target[64])
+{
+    (void) snprintf (target, 64, "run.%s", watch->run_id);
+}
+
+static void
+s_subscribe (argos_api_watch_t *watch)
+{
+    char topic[64];
+    s_topic (watch, topic);
+    watch->subscribed = true;
+    watch->api->subscriptions++;
+    argos_peer_subscribe (argos_shell_peer (watch->api->shell), topic, 0);
+}
+
+static void
+s_unsubscribe (argos_api_watch_t *watch)
+{
+    char topic[64];
+    s_topic (watch, topic);
+    if (!watch->subscribed)
+        return;
+    watch->subscribed = false;
+    watch->api->subscriptions--;
+    if (!watch->api->stopping)
+        argos_peer_unsubscribe (argos_shell_peer (watch->api->shell), topic);
+}
+
+static void
+s_leave_idle (argos_api_watch_t *watch)
+{
+    if (watch->drop_at < 0)
+        return;
+    watch->drop_at = -1;
+    DL_DELETE (watch->api->idle, watch);
+    watch->api->idle_count--;
+}
+
+static void
+s_watch_destroy (argos_api_watch_t *watch)
+{
+    argos_api_t *self = watch->api;
+    s_leave_idle (watch);
+    HASH_DEL (self->watches, watch);
+    s_unsubscribe (watch);
+    argos_event_log_destroy (&watch->log);
+    free (watch);
+}
+
+//  Nobody needs it now: to the end of the idle list.
+
+static void
+s_enter_idle (argos_api_watch_t *watch)
+{
+    argos_api_t *self = watch->api;
+    if (watch->readers || watch->pending || watch->drop_at >= 0)
+        return;
+    watch->drop_at = argos_shell_now () + S_KEEP_MS;
+    DL_APPEND (self->idle, watch);
+    if (++self->idle_count > S_IDLE_MAX)
+        s_watch_destroy (self->idle);
+}
+
+//  The watch of a run; NULL when there are too many.
+
+static argos_api_watch_t *
+s_watch (argos_api_t *self, const char *run_id)
+{
+    argos_api_watch_t *watch;
+    HASH_FIND_STR (self->watches, run_id, watch);
+    if (watch)
+        return watch;
+    while (self->subscriptions >= S_LIVE_MAX && self->idle)
+        s_watch_destroy (self->idle);
+    if (self->subscriptions >= S_LIVE_MAX)
+        return NULL;
+    watch = calloc (1, sizeof *watch);
+    if (!watch)
+        abort ();
+    watch->api = self;
+    watch->drop_at = -1;
+    memcpy (watch->run_id, run_id, sizeof watch->run_id);
+    watch->log = argos_event_log_new (run_id, 0, 0);
+    HASH_ADD_STR (self->watches, run_id, watch);
+    s_subscribe (watch);
+    return watch;
+}
+
+//  Cut off who reads, and forget what was read.
+
+static void
+s_reset (argos_api_watch_t *watch)
+{
+    argos_api_reader_t *reader;
+    DL_FOREACH (watch->readers, reader)
+    {
+        reader->cut = true;
+        argos_http_wake (reader->stream);
+    }
+    argos_api_calls_refuse (&watch->pending, ARGOS_GONE);
+    s_unsubscribe (watch);
+    argos_event_log_destroy (&watch->log);
+    watch->log = argos_event_log_new (watch->run_id, 0, 0);
+    watch->caught_up = watch->over = false;
+}
+
+void
+argos_api_watches_clear (argos_api_t *self)
+{
+    argos_api_watch_t *watch, *next;
+    HASH_ITER (hh, self->watches, watch, next)
+    {
+        if (!watch->readers && !watch->pending) {
+            s_watch_destroy (watch);
+            continue;
+        }
+        s_reset (watch);
+        if (!watch->readers)
+            s_watch_destroy (watch);
+        else if (!self->stopping)
+            s_subscribe (watch);
+    }
+}
+
+//  --------------------------------------------------------------------------
+//  Readers
+
+static void
+s_touch (argos_api_reader_t *reader)
+{
+    argos_api_t *self = reader->watch->api;
+    reader->written = argos_shell_now ();
+    reader->silent = false;
+    DL_DELETE2 (self->quiet, reader, quiet_prev, quiet_next);
+    DL_APPEND2 (self->quiet, reader, quiet_prev, quiet_next);
+}
+
+//  The next bytes for a reader: 1, 0 = nothing now, -1 = all has been said.
+
+static int
+s_next (argos_api_reader_t *reader, const char **ret_bytes, size_t *ret_size)
+{
+    if (!reader->greeted) {
+        reader->greeted = true;
+        *ret_bytes = s_hello;
+        *ret_size = sizeof s_hello - 1;
+        return 1;
+    }
+    if (reader->closing)
+        return -1;
+    int rc = argos_event_next (reader->watch->log, &reader->cursor, ret_bytes, ret_size);
+    if (rc == 0 && !reader->silent)
+        return 0;
+    if (rc <= 0) {
+        reader->closing = rc < 0;
+        *ret_bytes = rc < 0 ? s_bye : s_alive;
+        *ret_size = rc < 0 ? sizeof s_bye - 1 : sizeof s_alive - 1;
+        reader->silent = false;
+    }
+    return 1;
+}
+
+static size_t
+s_send_rest (argos_api_reader_t *reader, char *buffer, size_t max)
+{
+    size_t left = reader->rest_size - reader->rest_used;
+    size_t size = left < max ? left : max;
+    memcpy (buffer, reader->rest + reader->rest_used, size);
+    reader->rest_used += size;
+    if (size == left) {
+        free (reader->rest);
+        reader->rest = NULL;
+    }
+    return size;
+}
+
+static ssize_t
+s_fill (void *arg, char *buffer, size_t max)
+{
+    argos_api_reader_t *reader = arg;
+    if (reader->cut)
+        return -2;
+    if (!reader->rest) {
+        const char *bytes;
+        size_t size;
+        int rc = s_next (reader, &bytes, &size);
+        if (rc <= 0)
+            return rc;
+        s_touch (reader);
+        if (size <= max) {
+            memcpy (buffer, bytes, size);
+            return (ssize_t) size;
+        }
+        reader->rest = malloc (size);
+        if (!reader->rest)
+            return -2;
+        memcpy (reader->rest, bytes, size);
+        reader->rest_size = size;
+        reader->rest_used = 0;
+    }
+    return (ssize_t) s_send_rest (reader, buffer, max);
+}
+
+static void
+s_closed (void *arg)
+{
+    argos_api_reader_t *reader = arg;
+    argos_api_watch_t *watch = reader->watch;
+    DL_DELETE (watch->readers, reader);
+    DL_DELETE2 (watch->api->quiet, reader, quiet_prev, quiet_next);
+    free (reader->rest);
+    free (reader);
+    s_enter_idle (watch);
+}
+
+static void
+s_wake (argos_api_watch_t *watch)
+{
+    argos_api_reader_t *reader;
+    DL_FOREACH (watch->readers, reader)
+    argos_http_wake (reader->stream);
+}
+
+//  Begin the stream; or say 204 to a browser that comes back after the last event, else it would do
+//  so for ever.
+
+static void
+s_attach (argos_api_watch_t *watch, argos_api_call_t *call)
+{
+    int64_t end = argos_event_log_end (watch->log);
+    if (end >= 0 && call->after >= end)
+        argos_http_json (call->req, 204, NULL);
+    else {
+        argos_api_reader_t *reader = calloc (1, sizeof *reader);
+        if (!reader)
+            abort ();
+        reader->watch = watch;
+        reader->written = argos_shell_now ();
+        argos_event_cursor_init (&reader->cursor, call->after);
+        s_leave_idle (watch);
+        DL_APPEND (watch->readers, reader);
+        DL_APPEND2 (watch->api->quiet, reader, quiet_prev, quiet_next);
+        reader->stream = argos_http_stream (call->req, s_fill, s_closed, reader);
+    }
+    argos_api_call_destroy (&call);
+    s_enter_idle (watch);
+    argos_api_schedule (watch->api);
+}
+
+static void
+s_attach_pending (argos_api_watch_t *watch)
+{
+    argos_api_call_t *call, *next;
+    argos_api_call_t *pending = watch->pending;
+    watch->pending = NULL;
+    DL_FOREACH_SAFE (pending, call, next)
+    {
+        DL_DELETE (pending, call);
+        s_attach (watch, call);
+    }
+}
+
+//  --------------------------------------------------------------------------
+//  Requests
+
+static void
+s_join (argos_api_call_t *call, bool over)
+{
+    argos_api_watch_t *watch = s_watch (call->api, call->run_id);
+    if (!watch) {
+        argos_api_unavailable (call->req, ARGOS_BUSY);
+        argos_api_call_destroy (&call);
+        return;
+    }
+    watch->over = watch->over || over;
+    if (call->after >= 0 && watch->over && !watch->caught_up &&
+        argos_event_log_end (watch->log) < 0) {
+        s_leave_idle (watch);
+        DL_APPEND (watch->pending, call);
+    }
+    else
+        s_attach (watch, call);
+}
+
+static void
+s_on_row (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_api_call_t *call = arg;
+    argos_api_t *self = call->api;
+    const json_t *row = argos_api_row (answer);
+    if (answer->code != ARGOS_OK || self->stopping)
+        argos_api_unavailable (call->req, answer->code == ARGOS_OK ? ARGOS_GONE : answer->code);
+    else if (!row)
+        argos_api_no_run (call->req);
+    else {
+        s_join (call, argos_api_row_terminal (row));
+        return;
+    }
+    argos_api_call_destroy (&call);
+}
+
+void
+argos_api_events (void *ctx, argos_http_req_t *req)
+{
+    argos_api_call_t *call = argos_api_call_new (ctx, req);
+    if (!*call->run_id) {
+        argos_api_no_run (req);
+        argos_api_call_destroy (&call);
+        return;
+    }
+    const char *after = argos_http_header (req, "Last-Event-ID");
+    call->after = argos_event_number (after ? after : argos_http_query (req, "last_event_id"));
+    argos_api_read (
+        call->api, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_row, call);
+}
+
+//  --------------------------------------------------------------------------
+//  Entries
+
+static argos_api_watch_t *
+s_watch_of (argos_api_t *self, const char *topic)
+{
+    argos_api_watch_t *watch = NULL;
+    if (strncmp (topic, "topic:", 6) == 0)
+        topic += 6;
+    if (strncmp (topic, "run.", 4) == 0)
+        HASH_FIND_STR (self->watches, topic + 4, watch);
+    return watch;
+}
+
+static void
+s_ended (argos_api_watch_t *watch)
+{
+    argos_api_slot_free (watch->api, watch->run_id);
+    s_unsubscribe (watch);
+    s_wake (watch);
+    s_attach_pending (watch);
+}
+
+void
+argos_api_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+{
+    argos_api_watch_t *watch = s_watch_of (ctx, topic);
+    if (!watch || argos_event_log_end (watch->log) >= 0)
+        return;
+    argos_event_log_add (watch->log, msg->type, msg->body, msg->n, msg->at);
+    if (argos_event_log_end (watch->log) >= 0)
+        s_ended (watch);
+    else
+        s_wake (watch);
+}
+
+void
+argos_api_events_refused (argos_api_t *self, const char *topic)
+{
+    argos_api_watch_t *watch = s_watch_of (self, topic);
+    if (!watch)
+        return;
+    s_reset (watch);
+    if (!watch->readers && watch->drop_at < 0)
+        s_watch_destroy (watch);
+}
+
+//  The run is over but its topic holds no end: say what its row says.
+
+static void
+s_make_up (argos_api_watch_t *watch, const json_t *row)
+{
+    char type[32];
+    const char *state = json_string_value (json_object_get (row, "state"));
+    int64_t at = (int64_t) json_number_value (json_object_get (row, "updated_at"));
+    const json_t *output = json_object_get (row, "output");
+    int64_t n = argos_event_log_newest (watch->log);
+    if (n < 0 && json_is_string (output)) {
+        json_t *text = json_pack ("{s:i,s:O}", "segment", 0, "text", output);
+        argos_event_log_add (watch->log, "turn.text", text, ++n, at);
+        json_decref (text);
+    }
+    (void) snprintf (type, sizeof type, "run.%s", state);
+    argos_event_log_add (watch->log, type, row, n + 1, at);
+}
+
+static void
+s_on_ended_row (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_api_call_t *call = arg;
+    argos_api_watch_t *watch;
+    const json_t *row = argos_api_row (answer);
+    HASH_FIND_STR (call->api->watches, call->run_id, watch);
+    if (watch && argos_event_log_end (watch->log) < 0 && !call->api->stopping) {
+        if (row && argos_api_row_terminal (row))
+            s_make_up (watch, row);
+        s_ended (watch);
+    }
+    argos_api_call_destroy (&call);
+}
+
+void
+argos_api_on_end (void *ctx, const char *topic, int64_t n, bool closed)
+{
+    (void) n;
+    argos_api_t *self = ctx;
+    argos_api_watch_t *watch = s_watch_of (self, topic);
+    if (!watch)
+        return;
+    watch->caught_up = true;
+    if (argos_event_log_end (watch->log) >= 0 || !(closed || watch->over)) {
+        s_attach_pending (watch);
+        return;
+    }
+    argos_api_call_t *call = argos_api_call_new (self, NULL);
+    memcpy (call->run_id, watch->run_id, sizeof call->run_id);
+    argos_api_read (
+        self, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_ended_row, call);
+}
+
+//  --------------------------------------------------------------------------
+//  Time
+
+void
+argos_api_events_tick (argos_api_t *self, int64_t now)
+{
+    argos_api_reader_t *reader = self->quiet;
+    while (reader && now - reader->written >= S_COMMENT_MS) {
+        s_touch (reader);
+        reader->silent = true;
+        argos_http_wake (reader->stream);
+        reader = self->quiet;
+    }
+    while (self->idle && now >= self->idle->drop_at)
+        s_watch_destroy (self->idle);
+}
+
+int64_t
+argos_api_events_due (const argos_api_t *self)
+{
+    int64_t due = self->quiet ? self->quiet->written + S_COMMENT_MS : -1;
+    if (self->idle && (due < 0 || self->idle->drop_at < due))
+        due = self->idle->drop_at;
+    return due;
+}

@@ -1,0 +1,137 @@
+//  argos_api_priv - what the files of the API actor share; nobody else includes it.
+
+#ifndef ARGOS_API_PRIV_H
+#define ARGOS_API_PRIV_H
+
+#include "argos_event.h"
+#include "argos_http.h"
+#include "argos_peer.h"
+#include "argos_run_request.h"
+#include "argos_shell.h"
+
+#include <uthash.h>
+#include <utlist.h>
+
+#define ARGOS_API_NAME "api"     //  Name of the peer, and owner of the runs it makes
+#define ARGOS_API_RUN_ID_SIZE 37 //  run_, 32 hex digits, NUL
+
+typedef struct argos_api argos_api_t;
+typedef struct argos_api_call argos_api_call_t;
+typedef struct argos_api_slot argos_api_slot_t;
+typedef struct argos_api_watch argos_api_watch_t;
+typedef struct argos_api_reader argos_api_reader_t;
+
+//  One request on its way through the broker
+
+struct argos_api_call {
+    argos_api_t *api;                   //  Owner
+    argos_http_req_t *req;              //  To be answered
+    char run_id[ARGOS_API_RUN_ID_SIZE]; //  Its run
+    argos_run_request_t run;            //  POST: what is asked for
+    char commit_id[64];                 //  POST: id of the commit
+    bool keyed;                         //  POST: has an idempotency key
+    char *session_key;                  //  POST: X-Hermes-Session-Key, or NULL
+    char *status;                //  POST: state of the run that a repeat meets, NULL = a new run
+    bool active_only;            //  List: executing runs only
+    int64_t after;               //  Events: Last-Event-ID, -1 = none
+    int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks
+    argos_api_call_t *prev,
+        *next; //  Keyed posts in flight, or waiting for a slot, an end or a look
+};
+
+//  A run that executes as far as we know; counted against the cap
+
+struct argos_api_slot {
+    char run_id[ARGOS_API_RUN_ID_SIZE]; //  Key
+    bool stored;                        //  Its row is there
+    UT_hash_handle hh;                  //  Of argos_api.slots
+};
+
+//  A run that somebody reads
+
+struct argos_api_watch {
+    argos_api_t *api;                   //  Owner
+    char run_id[ARGOS_API_RUN_ID_SIZE]; //  Key
+    argos_event_log_t *log;             //  Its events
+    argos_api_reader_t *readers;        //  Who reads them
+    argos_api_call_t *pending;          //  Requests that must know whether there is an end
+    bool caught_up;                     //  All that was kept has arrived
+    bool subscribed;                    //  Entries come
+    bool over;                          //  The row was terminal when we began
+    int64_t drop_at;                    //  Monotonic msec when it may go, while it has no reader
+    argos_api_watch_t *prev, *next;     //  On argos_api.idle while it has no reader
+    UT_hash_handle hh;                  //  Of argos_api.watches
+};
+
+struct argos_api {
+    zsock_t *pipe;               //  Owner
+    argos_shell_t *shell;        //  Loop and peer
+    argos_http_t *http;          //  Server
+    int max_runs;                //  Cap, 0 = none
+    bool draining;               //  No new runs
+    bool stopping;               //  The peer is going away: ask nothing more
+    bool loading;                //  slots is being read
+    argos_api_call_t *posts;     //  Keyed posts whose commit is not answered
+    argos_api_slot_t *slots;     //  Executing runs
+    bool loaded;                 //  slots has what was executing before we started
+    size_t checks;               //  run.get of a check of the slots not yet answered
+    argos_api_call_t *admission; //  Posts that wait for that check
+    argos_api_call_t *stops;     //  Stops that wait until the gateway has handled their run
+    argos_api_watch_t *watches;  //  By run
+    argos_api_watch_t *idle;     //  Those without readers, oldest first
+    size_t idle_count;           //  How many
+    size_t subscriptions;        //  Of all watches
+    argos_api_reader_t *quiet;   //  All readers, the one that was written to longest ago first
+};
+
+//  argos_api_actor.c: a call for a request; its end; a store read; answers that several handlers
+//  need.
+argos_api_call_t *argos_api_call_new (argos_api_t *self, argos_http_req_t *req);
+void argos_api_call_destroy (argos_api_call_t **self_p);
+
+//  Answer all calls of a list with 503 and free them; the list is empty then.
+void argos_api_calls_refuse (argos_api_call_t **list_p, argos_err_t code);
+void argos_api_read (
+    argos_api_t *self, const char *type, json_t *body, argos_peer_answer_fn *fn, void *arg);
+void argos_api_unavailable (argos_http_req_t *req, argos_err_t code);
+void argos_api_no_run (argos_http_req_t *req);
+void argos_api_schedule (argos_api_t *self);
+
+//  Our run in a store.result of run.get, borrowed; NULL when there is none. And whether it has
+//  ended.
+json_t *argos_api_row (const argos_peer_answer_t *answer);
+bool argos_api_row_terminal (const json_t *row);
+
+//  argos_api_runs.c and argos_api_stop.c: the handlers of the routes.
+void argos_api_post (void *ctx, argos_http_req_t *req);
+void argos_api_get (void *ctx, argos_http_req_t *req);
+void argos_api_list (void *ctx, argos_http_req_t *req);
+void argos_api_stop (void *ctx, argos_http_req_t *req);
+
+//  argos_api_runs.c: commit a run that has been admitted.
+void argos_api_start (argos_api_call_t *call);
+
+//  argos_api_stop.c: stops that are due; when the next is, -1 = none.
+void argos_api_stop_tick (argos_api_t *self, int64_t now);
+int64_t argos_api_stop_due (const argos_api_t *self);
+
+//  argos_api_cap.c: start the run when there is room, else answer 429; the run was stored (or not:
+//  ok false); it has ended; what was executing before we started has to be read (again).
+void argos_api_admit (argos_api_call_t *call);
+void argos_api_slot_stored (argos_api_t *self, const char *run_id, bool ok);
+void argos_api_slot_free (argos_api_t *self, const char *run_id);
+void argos_api_slots_load (argos_api_t *self);
+void argos_api_slots_clear (argos_api_t *self);
+
+//  argos_api_events.c: the handler, what comes from the broker, and time.
+void argos_api_events (void *ctx, argos_http_req_t *req);
+void argos_api_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg);
+void argos_api_on_end (void *ctx, const char *topic, int64_t n, bool closed);
+void argos_api_events_tick (argos_api_t *self, int64_t now);
+int64_t argos_api_events_due (const argos_api_t *self);
+void argos_api_watches_clear (argos_api_t *self);
+
+//  The subscription of a topic was refused: its readers are cut off, and come back.
+void argos_api_events_refused (argos_api_t *self, const char *topic);
+
+#endif

@@ -1,0 +1,314 @@
+//  argos_api_runs - POST /v1/runs, GET /v1/runs and GET /v1/runs/{id}.
+//
+//  A run is one commit: its row and the message to the gateway; 202 leaves only after it was
+//  accepted. With an Idempotency-Key the run id and the id of the commit follow from the key: a
+//  repeat is found by the store (same content: accepted again; other content: conflict). Whether an
+//  accepted one was a repeat is known from a read before it, and, of posts that race, from the list
+//  of those in flight: the broker keeps the order of one sender, so the first to arrive is the new
+//  one. The row has no session until the gateway binds it, in the commit that queues the turn; the
+//  stop relies on that.
+
+#include "argos_api_priv.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define S_LIST_DEFAULT 50 //  Runs of a list
+#define S_LIST_MAX 200    //  At most
+
+//  --------------------------------------------------------------------------
+//  The status object
+
+static void
+s_copy_time (json_t *target, const json_t *row, const char *name)
+{
+    const json_t *ms = json_object_get (row, name);
+    if (json_is_number (ms))
+        (void) json_object_set_new (target, name, json_real (json_number_value (ms) / 1000.0));
+}
+
+static json_t *
+s_status (const json_t *row)
+{
+    static const char *const copied[] = { "session_id", "model", "last_event", "output", "usage",
+        "error" };
+    json_t *status = json_pack ("{s:s,s:O,s:O}", "object", "hermes.run", "run_id",
+        json_object_get (row, "run_id"), "status", json_object_get (row, "state"));
+    if (!status)
+        return NULL;
+    s_copy_time (status, row, "created_at");
+    s_copy_time (status, row, "updated_at");
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        json_t *member = json_object_get (row, copied[i]);
+        if (member && (!json_is_null (member) || i < 2))
+            (void) json_object_set (status, copied[i], member);
+    }
+    return status;
+}
+
+static void
+s_on_get (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_api_call_t *call = arg;
+    const json_t *row = argos_api_row (answer);
+    if (answer->code != ARGOS_OK)
+        argos_api_unavailable (call->req, answer->code);
+    else if (!row)
+        argos_api_no_run (call->req);
+    else
+        argos_http_json (call->req, 200, s_status (row));
+    argos_api_call_destroy (&call);
+}
+
+void
+argos_api_get (void *ctx, argos_http_req_t *req)
+{
+    argos_api_call_t *call = argos_api_call_new (ctx, req);
+    if (*call->run_id)
+        argos_api_read (
+            call->api, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_get, call);
+    else {
+        argos_api_no_run (req);
+        argos_api_call_destroy (&call);
+    }
+}
+
+static void
+s_on_list (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_api_call_t *call = arg;
+    if (answer->code != ARGOS_OK)
+        argos_api_unavailable (call->req, answer->code);
+    else {
+        json_t *data = json_array (), *row;
+        size_t index;
+        json_array_foreach (json_object_get (answer->body, "runs"), index, row)
+        {
+            if (!call->active_only || !argos_api_row_terminal (row))
+                (void) json_array_append_new (data, s_status (row));
+        }
+        argos_http_json (call->req, 200, json_pack ("{s:s,s:o}", "object", "list", "data", data));
+    }
+    argos_api_call_destroy (&call);
+}
+
+void
+argos_api_list (void *ctx, argos_http_req_t *req)
+{
+    const char *text = argos_http_query (req, "limit");
+    const char *status = argos_http_query (req, "status");
+    int64_t limit = text ? argos_event_number (text) : S_LIST_DEFAULT;
+    if (limit < 1 || limit > S_LIST_MAX) {
+        argos_http_error (req, 400, "invalid_request_error", "invalid_pagination", "limit",
+            "'limit' must be a number from 1 to 200.");
+        return;
+    }
+    if (status && strcmp (status, "active") != 0) {
+        argos_http_error (
+            req, 400, "invalid_request_error", NULL, "status", "'status' can be 'active' only.");
+        return;
+    }
+    argos_api_call_t *call = argos_api_call_new (ctx, req);
+    call->active_only = status != NULL;
+    argos_api_read (call->api, "run.list",
+        json_pack ("{s:I,s:s}", "limit", (json_int_t) limit, "owner", ARGOS_API_NAME), s_on_list,
+        call);
+}
+
+//  --------------------------------------------------------------------------
+//  A new run
+
+static void
+s_started (argos_api_call_t *call)
+{
+    char location[64];
+    (void) snprintf (location, sizeof location, "/v1/runs/%s", call->run_id);
+    argos_http_set (call->req, "Location", location);
+    if (call->session_key)
+        argos_http_set (call->req, "X-Hermes-Session-Key", call->session_key);
+    if (call->status)
+        argos_http_set (call->req, "Idempotency-Replayed", "true");
+    json_t *body = json_pack (
+        "{s:s,s:s}", "run_id", call->run_id, "status", call->status ? call->status : "started");
+    if (call->keyed)
+        (void) json_object_set_new (body, "replayed", json_boolean (call->status != NULL));
+    argos_http_json (call->req, 202, body);
+}
+
+static void
+s_on_commit (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_api_call_t *call = arg;
+    argos_api_t *self = call->api;
+    if (call->keyed)
+        DL_DELETE (self->posts, call);
+    if (!call->status)
+        argos_api_slot_stored (self, call->run_id, answer->code == ARGOS_OK);
+    if (answer->code == ARGOS_OK)
+        s_started (call);
+    else if (answer->code == ARGOS_CONFLICT && call->keyed)
+        argos_http_error (call->req, 409, "invalid_request_error", "idempotency_key_conflict", NULL,
+            "This Idempotency-Key was used with another request.");
+    else if (answer->code == ARGOS_TOO_BIG)
+        argos_http_error (call->req, 400, "invalid_request_error", "content_too_long", NULL,
+            "The run is larger than the broker takes.");
+    else
+        argos_api_unavailable (call->req, answer->code);
+    argos_api_call_destroy (&call);
+}
+
+void
+argos_api_start (argos_api_call_t *call)
+{
+    argos_api_t *self = call->api;
+    argos_run_problem_t problem;
+    char lane[ARGOS_RUN_SESSION_MAX + 1];
+    json_t *inbound =
+        argos_run_request_inbound (&call->run, call->run_id, call->session_key, lane, &problem);
+    if (call->keyed)
+        DL_APPEND (self->posts, call);
+    if (!inbound || self->stopping) { //  Its size was checked when the request came in
+        json_decref (inbound);
+        s_on_commit (call, &(argos_peer_answer_t){ .code = ARGOS_GONE, .reason = "", .part = -1 });
+        return;
+    }
+    const argos_peer_part_t parts[] = {
+        { .type = "run.create",
+            .to = "store",
+            .durable = true,
+            .body = argos_run_request_row (&call->run, call->run_id) },
+        { .type = "message.inbound",
+            .to = "service:gateway",
+            .id = call->run_id,
+            .key = lane,
+            .durable = true,
+            .body = inbound },
+    };
+    argos_err_t code = argos_peer_commit (
+        argos_shell_peer (self->shell), call->commit_id, parts, 2, s_on_commit, call);
+    if (code != ARGOS_OK)
+        s_on_commit (call, &(argos_peer_answer_t){ .code = code, .reason = "", .part = -1 });
+}
+
+//  A keyed post: a run that is there already is met, not made.
+
+static void
+s_on_known (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_api_call_t *call = arg;
+    if (answer->code != ARGOS_OK) {
+        argos_api_unavailable (call->req, answer->code);
+        argos_api_call_destroy (&call);
+        return;
+    }
+    const char *state = json_string_value (json_object_get (argos_api_row (answer), "state"));
+    argos_api_call_t *other;
+    DL_FOREACH (call->api->posts, other)
+    if (!state && strcmp (other->run_id, call->run_id) == 0)
+        state = "queued";
+    if (state)
+        call->status = strdup (state);
+    if (call->status)
+        argos_api_start (call);
+    else
+        argos_api_admit (call);
+}
+
+//  The header that names a memory scope; NULL when it is absent. Returns -1 when it was refused and
+//  answered.
+
+static int
+s_session_key (argos_http_req_t *req, char **ret_key)
+{
+    const char *text = argos_http_header (req, "X-Hermes-Session-Key");
+    *ret_key = NULL;
+    if (!text)
+        return 0;
+    text += strspn (text, " \t");
+    size_t size = strlen (text);
+    while (size && (text[size - 1] == ' ' || text[size - 1] == '\t'))
+        size--;
+    if (!size)
+        return 0;
+    if (!argos_http_keyed (req))
+        argos_http_error (req, 403, "invalid_request_error", NULL, NULL,
+            "X-Hermes-Session-Key needs a server with an API key.");
+    else if (!argos_run_session_valid (text, size))
+        argos_http_error (req, 400, "invalid_request_error", "invalid_session_id", NULL,
+            "X-Hermes-Session-Key must be 1 to 256 bytes without control characters, path "
+            "separators or '..'.");
+    else {
+        *ret_key = strndup (text, size);
+        return 0;
+    }
+    return -1;
+}
+
+static int
+s_read_request (argos_api_call_t *call)
+{
+    argos_run_problem_t problem;
+    char lane[ARGOS_RUN_SESSION_MAX + 1];
+    size_t size;
+    const char *body = argos_http_body (call->req, &size);
+    json_t *inbound = NULL;
+    if (argos_run_request_read (body, size, &call->run, &problem) == 0)
+        inbound =
+            argos_run_request_inbound (&call->run, call->run_id, call->session_key, lane, &problem);
+    if (!inbound) {
+        argos_http_error (call->req, problem.status, "invalid_request_error", problem.code,
+            *problem.param ? problem.param : NULL, problem.message);
+        return -1;
+    }
+    json_decref (inbound);
+    return 0;
+}
+
+//  Ids: from the key, or random. Returns -1 when the key was refused and answered.
+
+static int
+s_name_run (argos_api_call_t *call)
+{
+    const char *key = argos_http_header (call->req, "Idempotency-Key");
+    unsigned char random[16];
+    if (key && !argos_run_idempotency_valid (key)) {
+        argos_http_error (call->req, 400, "invalid_request_error", "invalid_idempotency_key", NULL,
+            "Idempotency-Key must be 1 to 255 visible ASCII characters.");
+        return -1;
+    }
+    call->keyed = key != NULL;
+    if (key) {
+        argos_run_id_of_key (key, call->run_id, call->commit_id);
+        return 0;
+    }
+    randombytes_buf (random, sizeof random);
+    memcpy (call->run_id, "run_", 4);
+    (void) sodium_bin2hex (call->run_id + 4, sizeof call->run_id - 4, random, sizeof random);
+    (void) snprintf (call->commit_id, sizeof call->commit_id, "post.%s", call->run_id);
+    return 0;
+}
+
+void
+argos_api_post (void *ctx, argos_http_req_t *req)
+{
+    argos_api_t *self = ctx;
+    if (self->draining) {
+        argos_http_set (req, "Retry-After", "1");
+        argos_http_error (req, 503, "invalid_request_error", "gateway_draining", NULL,
+            "The server is going down.");
+        return;
+    }
+    argos_api_call_t *call = argos_api_call_new (self, req);
+    if (s_session_key (req, &call->session_key) != 0 || s_name_run (call) != 0 ||
+        s_read_request (call) != 0) {
+        argos_api_call_destroy (&call);
+        return;
+    }
+    if (call->keyed)
+        argos_api_read (
+            self, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_known, call);
+    else
+        argos_api_admit (call);
+}
