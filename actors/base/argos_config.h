@@ -1,0 +1,104 @@
+//  argos_config - the configuration: HOME/argos.yaml and the environment as one checked snapshot.
+//
+//  Everything is described by schema/config.schema.json, which holds the defaults too. A missing
+//  file means all defaults. A wrong value is an error with file, line, key and what was expected;
+//  an unknown key is a warning with the nearest known one. The snapshot is plain memory that nobody
+//  changes once the actors have started, so all threads may read it.
+
+#ifndef ARGOS_CONFIG_H
+#define ARGOS_CONFIG_H
+
+#include "argos_log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARGOS_CONFIG_FILE "argos.yaml" //  Name of the file in the home
+
+typedef enum {
+    ARGOS_PROVIDER_OPENAI,    //  Chat completions
+    ARGOS_PROVIDER_ANTHROPIC, //  Messages
+    ARGOS_PROVIDER_REHEARSAL  //  The one inside argosd
+} argos_provider_kind_t;
+
+typedef struct {
+    bool enabled;                        //  Serve HTTP at all
+    const char *host;                    //  Address to listen on
+    int port;                            //  Port to listen on, 0 = any free one
+    bool allow_unauthenticated_loopback; //  Serve loopback without a key
+    int max_concurrent_runs;             //  More are answered 429; 0 = no limit
+    const char *const *cors_origins;     //  NULL-terminated, "" list when none
+} argos_config_http_t;
+
+typedef struct {
+    argos_provider_kind_t kind; //  Which wire protocol
+    bool configured;            //  Named in the file; false: found in the environment, or rehearsal
+    const char *base_url;       //  Without a slash at its end; "" for rehearsal
+    const char *model;          //  Name of the model
+    const char *key;            //  Secret; "" for rehearsal and when there is a problem
+    const char *problem;        //  Why no turn can succeed, a sentence; "" = none
+} argos_config_provider_t;
+
+typedef struct {
+    const char *system_prompt; //  First message of each conversation
+    int max_iterations;        //  Calls of the model in one turn
+    int max_turns;             //  Turns at a time
+} argos_config_agent_t;
+
+typedef struct {
+    bool group_sessions_per_user;  //  In a group each user has a session of their own
+    bool thread_sessions_per_user; //  In a thread likewise
+    int queue_max;                 //  Turns waiting in one session
+} argos_config_gateway_t;
+
+typedef struct {
+    int64_t lease_ms;        //  Silence that ends leases
+    int64_t quiet_ms;        //  Silence after which nothing new is leased
+    int64_t ping_ms;         //  Told to peers
+    int64_t window_messages; //  Send window of a peer
+    int64_t window_bytes;    //  The same in bytes
+    int64_t service_max;     //  Waiting messages of one service
+    int64_t ring_bytes;      //  All topic rings together
+    int64_t ring_entries;    //  Entries of one ring
+    int64_t linger_ms;       //  How long a closed topic stays in memory
+} argos_config_broker_t;
+
+typedef struct {
+    int timeout_s;       //  Longest run of a command
+    int64_t output_max;  //  Bytes of output that the model gets
+    const char *workdir; //  Where commands run, absolute; "" = the home of the user
+} argos_config_terminal_t;
+
+typedef struct {
+    const char *home;                 //  The folder of this instance
+    argos_log_level_t log_level;      //  What is logged
+    argos_config_http_t http;         //  The runs API
+    argos_config_provider_t provider; //  Who answers
+    argos_config_agent_t agent;       //  Turns
+    argos_config_gateway_t gateway;   //  Sessions
+    argos_config_broker_t broker;     //  Limits of the broker
+    argos_config_terminal_t terminal; //  The tool
+    const char *const *services;      //  Further services to be declared, NULL-terminated
+    void *memory;                     //  What all the strings point into; private
+} argos_config_t;
+
+//  Called for each unknown key with one sentence ("argos.yaml:7: http.prot: unknown key; did you
+//  mean port?").
+typedef void (argos_config_warn_fn) (void *arg, const char *sentence);
+
+//  Reads home/argos.yaml (a missing one is fine) and the environment (OPENAI_API_KEY,
+//  OPENROUTER_API_KEY, ANTHROPIC_API_KEY, and what `key: env:NAME` names). Returns a new snapshot,
+//  or NULL with one sentence in reason (size bytes, 512 is enough), which names file, line, key and
+//  what was expected: argosd then exits with 78. warn may be NULL.
+argos_config_t *argos_config_load (
+    const char *home, argos_config_warn_fn *warn, void *arg, char *reason, size_t size);
+
+//  Frees the snapshot (the key is wiped). NULL-safe, idempotent.
+void argos_config_destroy (argos_config_t **self_p);
+
+//  The commented file for a new home: every key with its meaning and default, all commented out.
+//  New, the caller's (free).
+char *argos_config_template (void);
+
+#endif
