@@ -1,0 +1,64 @@
+//  argos_provider_error - what went wrong with a provider call, and whether to try again.
+//
+//  Pure: status, texts, time and entropy are arguments.
+
+#ifndef ARGOS_PROVIDER_ERROR_H
+#define ARGOS_PROVIDER_ERROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARGOS_PROVIDER_RETRIES 3 //  Repeats after the first attempt
+
+typedef enum {
+    ARGOS_PE_AUTH,             //  The key was refused
+    ARGOS_PE_BILLING,          //  No money or no plan for this
+    ARGOS_PE_RATE_LIMIT,       //  Too many requests
+    ARGOS_PE_OVERLOADED,       //  The provider has no room now
+    ARGOS_PE_SERVER,           //  A failure inside the provider
+    ARGOS_PE_TIMEOUT,          //  Silence, reset, connection or TLS failure
+    ARGOS_PE_CONTEXT_OVERFLOW, //  The conversation is too long for the model
+    ARGOS_PE_PAYLOAD,          //  The request is too large
+    ARGOS_PE_MODEL,            //  No such model
+    ARGOS_PE_POLICY,           //  Blocked by a safety rule
+    ARGOS_PE_FORMAT,           //  The request was refused, or the answer is none that we can read
+    ARGOS_PE_CREDENTIALS,      //  No usable key is configured: no request was made
+    ARGOS_PE_UNKNOWN,          //  Anything else
+    ARGOS_PE_COUNT             //  How many classes there are
+} argos_provider_class_t;
+
+typedef struct {
+    argos_provider_class_t class; //  What it is
+    int status;                   //  HTTP status, 0 = none came
+    bool unsent;                  //  Provably no byte of the request reached the provider
+    int64_t retry_after_ms;       //  What the provider asked for, 0 = nothing
+    char message[513];            //  One sentence, UTF-8
+} argos_provider_error_t;
+
+//  Class of an HTTP status (0 = none) with the body's error type or code and its message (each may
+//  be "").
+argos_provider_class_t argos_provider_classify (int status, const char *type, const char *message);
+
+//  Name of a class ("rate_limit"), static.
+const char *argos_provider_class_name (argos_provider_class_t class);
+
+//  Fills *error from an HTTP error answer: status and the start of its body (any bytes).
+void argos_provider_error_http (
+    argos_provider_error_t *error, int status, const char *body, size_t size);
+
+//  Whether another attempt makes sense after so many repeats (0 = none yet).
+bool argos_provider_retry (const argos_provider_error_t *error, int repeats);
+
+//  How long to wait before it, msec: 2 s doubled with each repeat up to 60 s, plus up to half of it
+//  by entropy; or what the provider asked for (at most 10 minutes) when that is longer.
+int64_t argos_provider_backoff (const argos_provider_error_t *error, int repeats, uint32_t entropy);
+
+//  Msec from a Retry-After value: seconds (perhaps with a fraction) or an HTTP date compared to
+//  wall (msec since 1970). 0 when it is neither or in the past.
+int64_t argos_provider_retry_after (const char *value, int64_t wall);
+
+//  One sentence for people: "failed: <class>: <message>" with the status.
+void argos_provider_error_text (const argos_provider_error_t *error, char *text, size_t size);
+
+#endif

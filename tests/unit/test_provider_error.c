@@ -1,0 +1,152 @@
+//  test_provider_error - classes of provider failures, and the policy of repeats.
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "argos_provider_error.h"
+
+#include <string.h>
+
+static void
+s_failures_are_classified (void **state)
+{
+    (void) state;
+    static const struct {
+        int status;                   //  HTTP status
+        const char *body;             //  Body
+        argos_provider_class_t class; //  Expected
+    } cases[] = {
+        { 401, "{\"error\":{\"message\":\"Incorrect API key\"}}", ARGOS_PE_AUTH },
+        { 403, "{\"error\":\"forbidden\"}", ARGOS_PE_AUTH },
+        { 403, "{\"error\":{\"message\":\"Key limit exceeded\"}}", ARGOS_PE_BILLING },
+        { 402, "{\"message\":\"Payment required\"}", ARGOS_PE_BILLING },
+        { 402, "{\"detail\":\"usage limit, try again in 5 minutes\"}", ARGOS_PE_RATE_LIMIT },
+        { 402, "{\"detail\":\"quota\"}", ARGOS_PE_BILLING },
+        { 404, "{\"error\":{\"message\":\"The model x does not exist\"}}", ARGOS_PE_MODEL },
+        { 404, "", ARGOS_PE_UNKNOWN },
+        { 408, "", ARGOS_PE_TIMEOUT },
+        { 413, "", ARGOS_PE_PAYLOAD },
+        { 429, "{}", ARGOS_PE_RATE_LIMIT },
+        { 429, "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"x\"}}",
+            ARGOS_PE_BILLING },
+        { 429, "{\"error\":{\"message\":\"Overloaded\"}}", ARGOS_PE_OVERLOADED },
+        { 500, "<html>", ARGOS_PE_SERVER },
+        { 502, "unknown parameter: x", ARGOS_PE_FORMAT },
+        { 503, "", ARGOS_PE_OVERLOADED },
+        { 529, "", ARGOS_PE_OVERLOADED },
+        { 400, "{\"error\":{\"message\":\"maximum context length is 8192\"}}",
+            ARGOS_PE_CONTEXT_OVERFLOW },
+        { 400, "{\"error\":{\"message\":\"prompt is too long\"}}", ARGOS_PE_CONTEXT_OVERFLOW },
+        { 400, "{\"error\":{\"message\":\"invalid model\"}}", ARGOS_PE_MODEL },
+        { 400, "{\"error\":{\"message\":\"bad field\"}}", ARGOS_PE_FORMAT },
+        { 400, "{\"error\":{\"metadata\":{\"raw\":\"{\\\"error\\\":\\\"context window\\\"}\"}}}",
+            ARGOS_PE_CONTEXT_OVERFLOW },
+        { 422, "[1,2]", ARGOS_PE_FORMAT },
+        { 400, "{\"error\":{\"message\":{\"a\":[\"too many tokens\"]}}}",
+            ARGOS_PE_CONTEXT_OVERFLOW },
+        { 400, "{\"error\":{\"message\":null}}", ARGOS_PE_FORMAT },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        argos_provider_error_t error;
+        argos_provider_error_http (&error, cases[i].status, cases[i].body, strlen (cases[i].body));
+        if (error.class != cases[i].class)
+            fail_msg ("%d %s: %s", cases[i].status, cases[i].body,
+                argos_provider_class_name (error.class));
+        assert_true (*error.message);
+    }
+}
+
+static void
+s_errors_without_status_go_by_words (void **state)
+{
+    (void) state;
+    assert_int_equal (argos_provider_classify (0, "overloaded_error", ""), ARGOS_PE_OVERLOADED);
+    assert_int_equal (
+        argos_provider_classify (0, "", "Network connection lost."), ARGOS_PE_TIMEOUT);
+    assert_int_equal (argos_provider_classify (0, "rate_limit_error", ""), ARGOS_PE_RATE_LIMIT);
+    assert_int_equal (argos_provider_classify (0, "", "SSL alert number 40"), ARGOS_PE_TIMEOUT);
+    assert_int_equal (argos_provider_classify (999, "", "?"), ARGOS_PE_UNKNOWN);
+    assert_int_equal (argos_provider_classify (0, "format_error", "x"), ARGOS_PE_FORMAT);
+}
+
+static void
+s_repeats_are_bounded (void **state)
+{
+    (void) state;
+    argos_provider_error_t error = { .class = ARGOS_PE_SERVER };
+    for (int repeats = 0; repeats < ARGOS_PROVIDER_RETRIES; repeats++)
+        assert_true (argos_provider_retry (&error, repeats));
+    assert_false (argos_provider_retry (&error, ARGOS_PROVIDER_RETRIES));
+    static const argos_provider_class_t never[] = { ARGOS_PE_AUTH, ARGOS_PE_BILLING,
+        ARGOS_PE_FORMAT, ARGOS_PE_MODEL, ARGOS_PE_CONTEXT_OVERFLOW, ARGOS_PE_CREDENTIALS };
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        error.class = never[i];
+        assert_false (argos_provider_retry (&error, 0));
+    }
+}
+
+static void
+s_waits_grow_and_obey_the_provider (void **state)
+{
+    (void) state;
+    argos_provider_error_t error = { .class = ARGOS_PE_RATE_LIMIT };
+    assert_int_equal (argos_provider_backoff (&error, 0, 0), 2000);
+    assert_int_equal (argos_provider_backoff (&error, 1, 0), 4000);
+    assert_int_equal (argos_provider_backoff (&error, 2, 0), 8000);
+    assert_int_equal (argos_provider_backoff (&error, 30, 0), 60000);
+    assert_in_range (argos_provider_backoff (&error, 0, 0xFFFFFFFFu), 2000, 3000);
+    error.retry_after_ms = 90000;
+    assert_int_equal (argos_provider_backoff (&error, 0, 0), 90000);
+    error.retry_after_ms = 3600000;
+    assert_int_equal (argos_provider_backoff (&error, 0, 0), 600000);
+}
+
+static void
+s_retry_after_is_read (void **state)
+{
+    (void) state;
+    assert_int_equal (argos_provider_retry_after ("12", 0), 12000);
+    assert_int_equal (argos_provider_retry_after (" 0.5", 0), 500);
+    assert_int_equal (argos_provider_retry_after ("Thu, 01 Jan 1970 00:01:40 GMT", 40000), 60000);
+    assert_int_equal (argos_provider_retry_after ("Thu, 01 Jan 1970 00:00:01 GMT", 40000), 0);
+    assert_int_equal (argos_provider_retry_after ("soon", 0), 0);
+    assert_int_equal (argos_provider_retry_after ("99999999999999999999999", 0), 86400000);
+}
+
+static void
+s_texts_say_failed_and_why (void **state)
+{
+    (void) state;
+    char text[700];
+    argos_provider_error_t error;
+    argos_provider_error_http (&error, 500, "<!doctype html>\xFF", 16);
+    argos_provider_error_text (&error, text, sizeof text);
+    assert_string_equal (text, "The turn failed: server_error: the provider answered with a web "
+                               "page instead of JSON (HTTP 500)");
+    argos_provider_error_http (&error, 401, "a\xFF\nb", 4);
+    argos_provider_error_text (&error, text, sizeof text);
+    assert_non_null (strstr (text, "Provider authentication failed: a\xEF\xBF\xBD b"));
+    error =
+        (argos_provider_error_t){ .class = ARGOS_PE_CREDENTIALS, .message = "env:X is not set" };
+    argos_provider_error_text (&error, text, sizeof text);
+    assert_non_null (strstr (text, "failed"));
+    assert_non_null (strstr (text, "no provider credentials configured"));
+}
+
+int
+main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (s_failures_are_classified),
+        cmocka_unit_test (s_errors_without_status_go_by_words),
+        cmocka_unit_test (s_repeats_are_bounded),
+        cmocka_unit_test (s_waits_grow_and_obey_the_provider),
+        cmocka_unit_test (s_retry_after_is_read),
+        cmocka_unit_test (s_texts_say_failed_and_why),
+    };
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
