@@ -1,7 +1,8 @@
 //  argos_store - the database of Argos: executes what argos_storage.h describes on one SQLite file.
 //
-//  Synchronous and single-threaded; no socket, no clock (requests carry the time). The store actor puts it behind the
-//  broker's PAIR; the simulator calls it directly. SQL stays in this folder and in schema/sql.
+//  Synchronous and single-threaded; no socket, no clock (requests carry the time). The store actor
+//  puts it behind the broker's PAIR; the simulator calls it directly. SQL stays in this folder and
+//  in schema/sql.
 
 #ifndef ARGOS_STORE_H
 #define ARGOS_STORE_H
@@ -15,9 +16,10 @@ typedef struct {
     int64_t boot;      //  Number of this start, from 1
 } argos_store_info_t;
 
-//  Opens (or creates and migrates) the database at path (":memory:" for the simulator), counts the boot and ends every
-//  lease held by an in-process session of an earlier boot (holder with a third component), with strikes.
-//  Returns the store, or NULL with a sentence in reason (at least 256 bytes).
+//  Opens (or creates and migrates) the database at path (":memory:" for the simulator), counts the
+//  boot and ends every lease held by an in-process session of an earlier boot (holder with a third
+//  component), with strikes. Returns the store, or NULL with a sentence in reason (at least 256
+//  bytes).
 argos_store_t *argos_store_new (const char *path, int64_t now, char *reason);
 
 //  Closes the database (checkpoint) and frees the store. NULL-safe, idempotent.
@@ -26,16 +28,19 @@ void argos_store_destroy (argos_store_t **self_p);
 //  Who we are; borrowed.
 const argos_store_info_t *argos_store_info (const argos_store_t *self);
 
-//  Calls fn for each row of the queue in order of seq, then for each declared service with a row that has seq 0.
-//  For the index at start. Returns 0, or -1 on a database error.
-int argos_store_index (argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg);
+//  Calls fn for each row of the queue in order of seq, then for each declared service with a row
+//  that has seq 0. For the index at start. Returns 0, or -1 on a database error.
+int argos_store_index (
+    argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg);
 
-//  Executes count (1 to 64) requests in one transaction and fills answers[i], each new and the caller's. Returns 0; or
-//  -1 when the process must end (fsync failed, database corrupt): then nothing may be answered, and reason (256 bytes) says why.
-int argos_store_batch (argos_store_t *self, argos_storage_req_t **requests, argos_storage_ans_t **answers,
-    size_t count, char *reason);
+//  Executes count (1 to 64) requests in one transaction and fills answers[i], each new and the
+//  caller's. Returns 0; or -1 when the process must end (fsync failed, database corrupt): then
+//  nothing may be answered, and reason (256 bytes) says why.
+int argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
+    argos_storage_ans_t **answers, size_t count, char *reason);
 
-//  One slice (at most about 5 ms) of housekeeping: checkpoint, pruning, indexing. Returns true when there is more to do.
+//  One slice (at most about 5 ms) of housekeeping: checkpoint, pruning, indexing. Returns true when
+//  there is more to do.
 bool argos_store_chore (argos_store_t *self, int64_t now);
 
 #endif

@@ -1,0 +1,353 @@
+//  argos_store - the store's own front: open, close, batches of requests.
+//
+//  Invariants: all requests of a batch are one transaction, and no answer leaves before its commit.
+//  A request that is refused is undone alone. After any failure of the database nothing more is
+//  executed in that transaction: it is rolled back and each request gets one of its own.
+//  Limits: 64 requests in a batch. One thread.
+
+#include "argos_store_priv.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_MAX 64      //  Requests of one transaction
+#define REASON_SIZE 256   //  Bytes of a reason
+#define HOUR_MS 3600000LL //  Longest time that counts as uptime between two chores
+
+typedef enum { BATCH_DONE, BATCH_UNDONE, BATCH_FATAL } batch_t;
+
+static int
+s_wal_hook (void *arg, sqlite3 *db, const char *name, int pages)
+{
+    (void) db;
+    (void) name;
+    ((argos_store_t *) arg)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+static int
+s_open (argos_store_t *self, const char *path, char *reason)
+{
+    static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
+                                  "PRAGMA journal_mode = WAL;"
+                                  "PRAGMA synchronous = FULL;"
+                                  "PRAGMA secure_delete = OFF;"
+                                  "PRAGMA temp_store = MEMORY;"
+                                  "PRAGMA foreign_keys = ON;"
+                                  "PRAGMA trusted_schema = OFF;"
+                                  "PRAGMA cache_size = -2048;"
+                                  "PRAGMA wal_autocheckpoint = 0;";
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    if (sqlite3_open_v2 (path, &self->db, flags, NULL) != SQLITE_OK) {
+        snprintf (reason, REASON_SIZE, "can't open %.150s: %.60s", path,
+            self->db ? sqlite3_errmsg (self->db) : "out of memory");
+        return -1;
+    }
+    sqlite3_wal_hook (self->db, s_wal_hook, self);
+    if (argos_store_exec (self, pragmas) == 0 && argos_store_start (self, reason) == 0)
+        return 0;
+    if (!*reason)
+        snprintf (reason, REASON_SIZE, "can't use %.120s: %.100s", path,
+            (self->failed & 0xff) == SQLITE_BUSY ? "another process has it open"
+                                                 : sqlite3_errmsg (self->db));
+    return -1;
+}
+
+argos_store_t *
+argos_store_new (const char *path, int64_t now, char *reason)
+{
+    *reason = 0;
+    if (sodium_init () < 0) {
+        snprintf (reason, REASON_SIZE, "libsodium can't be initialised");
+        return NULL;
+    }
+    argos_store_t *self = calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    self->now = self->chore_at = now;
+    self->space_min = 64 * ARGOS_STORE_MIB;
+    if (s_open (self, path, reason) != 0) {
+        argos_store_destroy (&self);
+        return NULL;
+    }
+    if (strcmp (path, ":memory:") != 0) {
+        self->path = strdup (path);
+        if (!self->path || asprintf (&self->ballast, "%s-ballast", path) < 0)
+            abort ();
+        argos_store_ballast_make (self);
+    }
+    return self;
+}
+
+void
+argos_store_destroy (argos_store_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    argos_store_t *self = *self_p;
+    *self_p = NULL;
+    argos_store_finalize (self);
+    if (self->db && self->path && !self->broken)
+        sqlite3_wal_checkpoint_v2 (self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_close (self->db);
+    argos_store_free_services (self);
+    free (self->path);
+    free (self->ballast);
+    free (self);
+}
+
+const argos_store_info_t *
+argos_store_info (const argos_store_t *self)
+{
+    return &self->info;
+}
+
+//  What can't be survived: whether the last commit is on the disk is not known, or the file is
+//  damaged.
+
+static bool
+s_fatal (int code)
+{
+    switch (code) {
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_DIR_FSYNC:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return true;
+    default:
+        return (code & 0xff) == SQLITE_CORRUPT;
+    }
+}
+
+static bool
+s_writes (const argos_storage_req_t *req)
+{
+    return req->op != ARGOS_ST_READ && req->op != ARGOS_ST_MAIL && req->op != ARGOS_ST_JOURNAL;
+}
+
+void
+argos_store_guard (argos_store_t *self)
+{
+    if (self->guarded)
+        return;
+    self->guarded = true;
+    if (!self->alone)
+        argos_store_run (self, ARGOS_SQL_SAVEPOINT, "");
+}
+
+static bool
+s_service (argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
+{
+    if (!argos_name_valid (req->name))
+        return argos_store_refuse (ans, ARGOS_INVALID, "the name of the service is not valid");
+    argos_store_add_service (self, req->name);
+    return true;
+}
+
+typedef bool (handler_fn) (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+
+static handler_fn *const s_handlers[] = {
+    [ARGOS_ST_COMMIT] = argos_store_commit,
+    [ARGOS_ST_LEASE] = argos_store_lease,
+    [ARGOS_ST_RELEASE] = argos_store_release,
+    [ARGOS_ST_HELLO] = argos_store_hello,
+    [ARGOS_ST_MAIL] = argos_store_mail,
+    [ARGOS_ST_READ] = argos_store_read,
+    [ARGOS_ST_TOPIC] = argos_store_topic,
+    [ARGOS_ST_JOURNAL] = argos_store_journal,
+    [ARGOS_ST_SERVICE] = s_service,
+};
+
+//  One request inside the transaction. Returns whether something of it stays.
+
+static bool
+s_execute (argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
+{
+    self->now = req->now;
+    self->guarded = false;
+    argos_store_space_check (self);
+    bool kept = s_handlers[req->op](self, req, ans);
+    if (!kept)
+        argos_store_clear (ans);
+    if (self->guarded && !self->alone) {
+        if (!kept)
+            argos_store_run (self, ARGOS_SQL_UNDO, "");
+        argos_store_run (self, ARGOS_SQL_KEEP, "");
+    }
+    return kept;
+}
+
+//  Ends a transaction that has failed, or whose only request was refused.
+
+static void
+s_roll_back (argos_store_t *self)
+{
+    if (!sqlite3_get_autocommit (self->db)) {
+        int failed = self->failed;
+        self->failed = 0;
+        argos_store_run (self, ARGOS_SQL_ROLLBACK, "");
+        self->failed = failed ? failed : self->failed;
+    }
+    if (self->services_dirty) {
+        int failed = self->failed;
+        self->failed = 0;
+        argos_store_load_services (self);
+        self->failed = failed ? failed : self->failed;
+    }
+}
+
+//  The last lease number goes to the disk in the transaction that gave it out.
+
+static void
+s_commit (argos_store_t *self)
+{
+    if (self->last_lease != self->stored_lease)
+        argos_store_run (self, ARGOS_SQL_META_PUT, "si", "lease", self->last_lease);
+    argos_store_run (self, ARGOS_SQL_COMMIT, "");
+    if (self->failed)
+        return;
+    self->stored_lease = self->last_lease;
+    self->services_dirty = false;
+}
+
+static void
+s_drop_answers (argos_storage_ans_t **answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        argos_storage_ans_destroy (&answers[i]);
+}
+
+//  All requests in one transaction. Undone: self->failed says why, and there are no answers.
+
+static batch_t
+s_transaction (argos_store_t *self, argos_storage_req_t **requests, argos_storage_ans_t **answers,
+    size_t count)
+{
+    self->failed = 0;
+    self->alone = count == 1;
+    bool writes = false, kept = false;
+    for (size_t i = 0; i < count && !writes; i++)
+        writes = s_writes (requests[i]);
+    if (writes)
+        argos_store_run (self, ARGOS_SQL_BEGIN, "");
+    size_t i;
+    for (i = 0; i < count && !self->failed; i++) {
+        answers[i] = argos_storage_ans_new (requests[i]);
+        kept = s_execute (self, requests[i], answers[i]) || kept;
+    }
+    bool committing = !self->failed && writes && kept;
+    if (committing)
+        s_commit (self);
+    if (self->failed || (writes && !kept))
+        s_roll_back (self);
+    if (!self->failed)
+        return BATCH_DONE;
+    s_drop_answers (answers, i);
+    //  A failed COMMIT with a full disk has not been written; of any other the outcome is not known
+    bool unknown = committing && (self->failed & 0xff) != SQLITE_FULL;
+    return unknown || s_fatal (self->failed) ? BATCH_FATAL : BATCH_UNDONE;
+}
+
+//  A request that follows from accepted work
+
+static bool
+s_accepted_work (const argos_storage_req_t *req)
+{
+    return req->op != ARGOS_ST_COMMIT || req->seq != 0;
+}
+
+//  One request in a transaction of its own: it is answered, come what may (but the end).
+
+static batch_t
+s_alone (argos_store_t *self, argos_storage_req_t **req, argos_storage_ans_t **answer)
+{
+    batch_t outcome = s_transaction (self, req, answer, 1);
+    if (outcome == BATCH_UNDONE && (self->failed & 0xff) == SQLITE_FULL && s_accepted_work (*req) &&
+        argos_store_ballast_drop (self))
+        outcome = s_transaction (self, req, answer, 1);
+    if (outcome != BATCH_UNDONE)
+        return outcome;
+    argos_err_t code = (self->failed & 0xff) == SQLITE_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL;
+    *answer = argos_storage_ans_new (*req);
+    if (code == ARGOS_NO_SPACE)
+        argos_store_refuse (*answer, code, argos_err_text (code));
+    else
+        argos_store_refuse (*answer, code, sqlite3_errstr (self->failed));
+    return BATCH_DONE;
+}
+
+static int
+s_end (argos_store_t *self, char *reason)
+{
+    self->broken = true;
+    snprintf (reason, REASON_SIZE, "the database failed: %.100s (%d)",
+        sqlite3_errstr (self->failed), self->failed);
+    return -1;
+}
+
+int
+argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
+    argos_storage_ans_t **answers, size_t count, char *reason)
+{
+    assert (count > 0 && count <= BATCH_MAX);
+    *reason = 0;
+    for (size_t i = 0; i < count; i++)
+        answers[i] = NULL;
+    if (self->broken)
+        return s_end (self, reason);
+    if (self->wal_pages >= ARGOS_STORE_WAL_PAGES_BUSY && argos_store_checkpoint (self) != 0 &&
+        s_fatal (self->failed))
+        return s_end (self, reason);
+    batch_t outcome = count == 1 ? BATCH_UNDONE : s_transaction (self, requests, answers, count);
+    for (size_t i = 0; i < count && outcome == BATCH_UNDONE; i++) {
+        if (s_alone (self, &requests[i], &answers[i]) == BATCH_FATAL)
+            outcome = BATCH_FATAL;
+    }
+    self->failed = outcome == BATCH_FATAL ? self->failed : 0;
+    if (outcome != BATCH_FATAL)
+        return 0;
+    s_drop_answers (answers, count);
+    return s_end (self, reason);
+}
+
+//  Counts the uptime, by steps that no jump of the clock can stretch.
+
+static void
+s_count_uptime (argos_store_t *self, int64_t now)
+{
+    int64_t step = now - self->chore_at;
+    self->chore_at = now;
+    if (step > 0)
+        self->uptime += step < HOUR_MS ? step : HOUR_MS;
+    if (self->uptime - self->uptime_stored < HOUR_MS)
+        return;
+    self->uptime_stored = self->uptime;
+    argos_store_run (self, ARGOS_SQL_META_PUT, "si", "uptime", self->uptime);
+    argos_store_ballast_make (self);
+}
+
+bool
+argos_store_chore (argos_store_t *self, int64_t now)
+{
+    if (self->broken)
+        return false;
+    self->failed = 0;
+    self->now = now;
+    s_count_uptime (self, now);
+    bool more = true;
+    if (self->wal_pages >= ARGOS_STORE_WAL_PAGES)
+        argos_store_checkpoint (self);
+    else
+        more = argos_store_prune (self, now);
+    if (self->failed) {
+        s_roll_back (self);
+        self->broken = s_fatal (self->failed);
+        more = false;
+    }
+    return more;
+}

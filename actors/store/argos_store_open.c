@@ -1,0 +1,232 @@
+//  argos_store_open - opening: migrations, identity, the services.
+//
+//  Invariant: migrations run in the order of their numbers, each once, all in one transaction with
+//  the count of the boot; user_version is the number of the last one. A database that is newer than
+//  the program, or is none of ours, is left as it is.
+
+#include "argos_store_priv.h"
+
+#include "argos_embedded.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define APPLICATION_ID 1095911247 //  "ARGO"
+#define REASON_SIZE 256           //  Bytes of a reason
+#define FOLDER "sql/"             //  Where the migrations are among the embedded files
+
+struct argos_store_service {
+    UT_hash_handle hh;             //  By name
+    char name[ARGOS_NAME_MAX + 1]; //  Name
+};
+
+static int64_t
+s_pragma (argos_store_t *self, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t value = -1;
+    if (sqlite3_prepare_v2 (self->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step (stmt) == SQLITE_ROW)
+        value = sqlite3_column_int64 (stmt, 0);
+    sqlite3_finalize (stmt);
+    return value;
+}
+
+//  The number of a migration, 0 when the file is none.
+
+static int64_t
+s_number (const argos_embedded_t *file)
+{
+    if (strncmp (file->name, FOLDER, strlen (FOLDER)) != 0)
+        return 0;
+    return strtol (file->name + strlen (FOLDER), NULL, 10);
+}
+
+static int64_t
+s_newest (void)
+{
+    int64_t newest = 0;
+    for (const argos_embedded_t *file = argos_embedded_files; file->name; file++)
+        if (s_number (file) > newest)
+            newest = s_number (file);
+    return newest;
+}
+
+//  Runs the migration of that number. There is exactly one.
+
+static int
+s_migrate_to (argos_store_t *self, int64_t number)
+{
+    for (const argos_embedded_t *file = argos_embedded_files; file->name; file++)
+        if (s_number (file) == number && argos_store_exec (self, file->data) != 0)
+            return -1;
+    char sql[64];
+    snprintf (sql, sizeof sql, "PRAGMA user_version = %lld", (long long) number);
+    return argos_store_exec (self, sql);
+}
+
+int
+argos_store_migrate (argos_store_t *self, char *reason)
+{
+    int64_t version = s_pragma (self, "PRAGMA user_version");
+    int64_t application = s_pragma (self, "PRAGMA application_id");
+    int64_t newest = s_newest ();
+    if (version < 0 || application < 0 || (application != APPLICATION_ID && application != 0) ||
+        (application == 0 && s_pragma (self, "SELECT count (*) FROM sqlite_schema") != 0)) {
+        snprintf (reason, REASON_SIZE, "the file is not a database of argos");
+        return -1;
+    }
+    if (version > newest) {
+        snprintf (reason, REASON_SIZE,
+            "the database (schema %lld) is newer than this program (schema %lld)",
+            (long long) version, (long long) newest);
+        return -1;
+    }
+    for (int64_t number = version + 1; number <= newest; number++)
+        if (s_migrate_to (self, number) != 0)
+            return -1;
+    char sql[64];
+    snprintf (sql, sizeof sql, "PRAGMA application_id = %d", APPLICATION_ID);
+    return application ? 0 : argos_store_exec (self, sql);
+}
+
+static int64_t
+s_meta (argos_store_t *self, const char *name)
+{
+    return argos_store_number (self, 0, ARGOS_SQL_META_GET, "s", name);
+}
+
+static void
+s_load_store_id (argos_store_t *self)
+{
+    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_META_GET, "s", "store_id");
+    if (stmt)
+        argos_store_text (stmt, 0, self->info.store_id, sizeof self->info.store_id);
+    argos_store_end (self, ARGOS_SQL_META_GET);
+    if (*self->info.store_id || self->failed)
+        return;
+    unsigned char bytes[16];
+    randombytes_buf (bytes, sizeof bytes);
+    sodium_bin2hex (self->info.store_id, sizeof self->info.store_id, bytes, sizeof bytes);
+    argos_store_run (
+        self, ARGOS_SQL_META_PUT, "ss", "store_id", (const char *) self->info.store_id);
+}
+
+//  In the transaction of the migrations: who we are, and what an earlier process left behind.
+
+int
+argos_store_start (argos_store_t *self, char *reason)
+{
+    if (argos_store_exec (self, "BEGIN IMMEDIATE") != 0 || argos_store_migrate (self, reason) != 0)
+        return -1;
+    s_load_store_id (self);
+    self->info.boot = s_meta (self, "boot") + 1;
+    argos_store_run (self, ARGOS_SQL_META_PUT, "si", "boot", self->info.boot);
+    self->last_lease = self->stored_lease = s_meta (self, "lease");
+    self->uptime = self->uptime_stored = s_meta (self, "uptime");
+    self->prune_at = s_meta (self, "prune");
+    self->last_seq = argos_store_number (self, 0, ARGOS_SQL_SEQUENCE, "");
+    argos_store_end_local (self);
+    argos_store_load_services (self);
+    return argos_store_exec (self, "COMMIT");
+}
+
+bool
+argos_store_has_service (const argos_store_t *self, const char *name)
+{
+    argos_store_service_t *service = NULL;
+    HASH_FIND_STR (self->services, name, service);
+    return service != NULL;
+}
+
+static void
+s_remember (argos_store_t *self, const char *name)
+{
+    argos_store_service_t *service = calloc (1, sizeof *service);
+    if (!service)
+        abort ();
+    argos_store_text_copy (service->name, name, sizeof service->name);
+    HASH_ADD_STR (self->services, name, service);
+}
+
+//  Declares a service; a repeat changes nothing.
+
+int
+argos_store_add_service (argos_store_t *self, const char *name)
+{
+    if (argos_store_has_service (self, name))
+        return 0;
+    self->services_dirty = true;
+    if (argos_store_run (self, ARGOS_SQL_SERVICE_ADD, "si", name, self->now) != 0)
+        return -1;
+    s_remember (self, name);
+    return 0;
+}
+
+//  Reads the services anew: at start, and after a transaction that was undone.
+
+int
+argos_store_load_services (argos_store_t *self)
+{
+    argos_store_free_services (self);
+    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SERVICE_ALL, "");
+    while (stmt) {
+        char name[ARGOS_NAME_MAX + 1];
+        argos_store_text (stmt, 0, name, sizeof name);
+        s_remember (self, name);
+        if (!argos_store_next (self, stmt))
+            break;
+    }
+    argos_store_end (self, ARGOS_SQL_SERVICE_ALL);
+    self->services_dirty = false;
+    return self->failed ? -1 : 0;
+}
+
+void
+argos_store_free_services (argos_store_t *self)
+{
+    argos_store_service_t *service, *next;
+    HASH_ITER (hh, self->services, service, next)
+    {
+        HASH_DEL (self->services, service);
+        free (service);
+    }
+}
+
+static void
+s_service_rows (
+    argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg)
+{
+    argos_storage_row_t entry = { .seq = 0 };
+    for (const argos_store_service_t *service = self->services; service;
+         service = service->hh.next) {
+        memcpy (entry.service, service->name, sizeof entry.service);
+        fn (arg, &entry);
+    }
+}
+
+int
+argos_store_index (
+    argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg)
+{
+    argos_storage_ans_t scratch = { .row_count = 0 };
+    self->failed = 0;
+    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_INDEX, "");
+    while (stmt) {
+        argos_store_row_t row;
+        argos_store_row_read (stmt, &row);
+        scratch.row_count = 0;
+        fn (arg, argos_store_entered (&scratch, &row, sqlite3_column_int64 (stmt, 20)));
+        if (!argos_store_next (self, stmt))
+            break;
+    }
+    argos_store_end (self, ARGOS_SQL_INDEX);
+    argos_store_clear (&scratch);
+    if (self->failed)
+        return -1;
+    s_service_rows (self, fn, arg);
+    return 0;
+}

@@ -1,0 +1,294 @@
+//  argos_store_priv - what the files of the store share; nobody else includes it.
+//
+//  A handler returns true when its effects stay and false when they are to be undone (a refusal); a
+//  failure of the database is noted in self->failed, which overrides both.
+
+#ifndef ARGOS_STORE_PRIV_H
+#define ARGOS_STORE_PRIV_H
+
+#include "argos_schema.h"
+#include "argos_store.h"
+
+#include <jansson.h>
+#include <sqlite3.h>
+
+#define ARGOS_STORE_MIB 1048576         //  Bytes
+#define ARGOS_STORE_STRIKES_MAX 20      //  Strikes that bury a message
+#define ARGOS_STORE_STRIKES_SILENT 4    //  For a lease that ended in silence
+#define ARGOS_STORE_STRIKES_FRUITFUL 1  //  The same after a commit
+#define ARGOS_STORE_PAGE_BYTES 524288   //  Of a result that has pages
+#define ARGOS_STORE_HASH_SIZE 16        //  Bytes of a content hash
+#define ARGOS_STORE_WAL_PAGES 1000      //  Checkpoint when idle
+#define ARGOS_STORE_WAL_PAGES_BUSY 2000 //  Checkpoint even under load
+
+typedef enum {
+    ARGOS_SQL_BEGIN,
+    ARGOS_SQL_COMMIT,
+    ARGOS_SQL_ROLLBACK,
+    ARGOS_SQL_SAVEPOINT,
+    ARGOS_SQL_UNDO,
+    ARGOS_SQL_KEEP,
+    ARGOS_SQL_META_GET,
+    ARGOS_SQL_META_PUT,
+    ARGOS_SQL_SERVICE_ADD,
+    ARGOS_SQL_SERVICE_ALL,
+    ARGOS_SQL_SEQUENCE,
+    ARGOS_SQL_INDEX,
+    ARGOS_SQL_SEEN_ADD,
+    ARGOS_SQL_SEEN_GET,
+    ARGOS_SQL_SEEN_SEQ,
+    ARGOS_SQL_ROW_ADD,
+    ARGOS_SQL_ROW_GET,
+    ARGOS_SQL_ROW_N,
+    ARGOS_SQL_ROW_LEASE,
+    ARGOS_SQL_ROW_RELEASE,
+    ARGOS_SQL_ROW_DROP,
+    ARGOS_SQL_ROW_TAKE,
+    ARGOS_SQL_ROW_WAKE,
+    ARGOS_SQL_ROW_HELD,
+    ARGOS_SQL_ROW_LEASED,
+    ARGOS_SQL_LANE_BUSY,
+    ARGOS_SQL_LANE_LEASED,
+    ARGOS_SQL_LANE_AHEAD,
+    ARGOS_SQL_LANE_SIDE,
+    ARGOS_SQL_LANE_MAIL,
+    ARGOS_SQL_LANE_COUNT,
+    ARGOS_SQL_LANE_LIST,
+    ARGOS_SQL_FINISHED_ADD,
+    ARGOS_SQL_FINISHED_GET,
+    ARGOS_SQL_DEAD_ADD,
+    ARGOS_SQL_DEAD_BURY,
+    ARGOS_SQL_DEAD_LIST,
+    ARGOS_SQL_DEAD_GET,
+    ARGOS_SQL_DEAD_DROP,
+    ARGOS_SQL_DEAD_REDRIVE,
+    ARGOS_SQL_TOPIC_GET,
+    ARGOS_SQL_TOPIC_ADD,
+    ARGOS_SQL_TOPIC_OWN,
+    ARGOS_SQL_TOPIC_CLOSE,
+    ARGOS_SQL_TOPIC_NEWEST,
+    ARGOS_SQL_JOURNAL_ADD,
+    ARGOS_SQL_JOURNAL_PAGE,
+    ARGOS_SQL_SESSION_GET,
+    ARGOS_SQL_SESSION_ADD,
+    ARGOS_SQL_SESSION_CLOSE,
+    ARGOS_SQL_SESSION_COUNT,
+    ARGOS_SQL_SESSION_VERSION,
+    ARGOS_SQL_MESSAGE_ADD,
+    ARGOS_SQL_MESSAGE_PAGE,
+    ARGOS_SQL_ROUTE_GET,
+    ARGOS_SQL_ROUTE_BIND,
+    ARGOS_SQL_ROUTE_VERSION,
+    ARGOS_SQL_RUN_ADD,
+    ARGOS_SQL_RUN_BIND,
+    ARGOS_SQL_RUN_FINISH,
+    ARGOS_SQL_RUN_GET,
+    ARGOS_SQL_RUN_LIST,
+    ARGOS_SQL_RUN_LIST_OWNER,
+    ARGOS_SQL_RUN_ROW,
+    ARGOS_SQL_RUN_STOP,
+    ARGOS_SQL_RUN_EVENT,
+    ARGOS_SQL_RECEIPT_ADD,
+    ARGOS_SQL_CURSOR_PUT,
+    ARGOS_SQL_CURSOR_GET,
+    ARGOS_SQL_STATUS,
+    ARGOS_SQL_STATEMENTS //  How many there are
+} argos_sql_t;
+
+//  A row of the queue without its header and body
+
+typedef struct {
+    int64_t seq, at, until, not_before, delay_until; //  As the columns
+    int64_t hops, origin, attempt, lease, n;         //  As the columns; 0 for NULL
+    int strikes;                                     //  So far
+    bool side, urgent;                               //  Flags
+    char service[ARGOS_NAME_MAX + 1];                //  Service
+    char key[ARGOS_KEY_MAX + 1];                     //  Lane
+    char sender[ARGOS_NAME_MAX + 1];                 //  Base name
+    char id[ARGOS_ID_MAX + 1];                       //  Its id
+    char type[ARGOS_TYPE_MAX + 1];                   //  Message type
+    char cause[ARGOS_ID_MAX + 1];                    //  Id of the message whose commit made it
+    char holder[ARGOS_HOLDER_MAX];                   //  "" = none
+} argos_store_row_t;
+
+typedef struct argos_store_service argos_store_service_t;
+
+//  Where a slice of pruning goes on
+
+typedef struct {
+    int table;                       //  Which table, index of the list in argos_store_prune.c
+    int64_t cursor;                  //  Last number looked at
+    char sender[ARGOS_NAME_MAX + 1]; //  Last key looked at, of seen
+    char id[ARGOS_ID_MAX + 1];       //  The same
+    int64_t rows;                    //  Rows of this table seen in this pass
+    int64_t removed;                 //  Rows removed from it
+    bool counting;                   //  This walk counts, the next one removes
+    bool running;                    //  A pass is going on
+} argos_store_prune_t;
+
+struct argos_store {
+    sqlite3 *db;                                    //  The only connection
+    sqlite3_stmt *statements[ARGOS_SQL_STATEMENTS]; //  Prepared when first used, kept for life
+    argos_store_info_t info;                        //  Identity
+    char *path;                                     //  Of the database, NULL in memory
+    char *ballast;                                  //  Path of the ballast file, NULL in memory
+    bool ballast_held;                              //  It is there
+    int failed;                      //  Extended result code of what went wrong, 0 = nothing
+    int64_t now;                     //  Of the request at hand, msec
+    int64_t last_seq;                //  Last number of a row given out
+    int64_t last_lease;              //  Last lease number given out
+    int64_t stored_lease;            //  The same as it stands in meta
+    argos_store_service_t *services; //  Declared, by name
+    bool alone;                      //  The request at hand has the transaction to itself
+    bool guarded;                    //  What it has written can be undone
+    bool services_dirty;             //  Changed in this transaction
+    int64_t space_min;               //  Free bytes below which admissions are refused
+    int64_t space_checked;           //  When the free space was asked for, msec
+    bool space_low;                  //  It is below space_min
+    int wal_pages;                   //  In the log after the last commit
+    bool broken;                     //  A chore has met what ends the process
+    int64_t chore_at;                //  Time of the last chore, msec
+    int64_t uptime;                  //  Of all starts, msec
+    int64_t uptime_stored;           //  The same as it stands in meta
+    int64_t prune_at;                //  Uptime at which the next pass begins
+    argos_store_prune_t prune;       //  The pass at hand
+    argos_header_t headers[ARGOS_PARTS_MAX]; //  Of the commit at hand
+};
+
+//  A commit or a read as its parts see it
+
+typedef struct {
+    const argos_storage_req_t *req;  //  As asked
+    argos_storage_ans_t *ans;        //  To be filled
+    const argos_store_row_t *row;    //  Leased row, NULL = without a lease
+    char sender[ARGOS_NAME_MAX + 1]; //  Base name of the sender
+    size_t part;                     //  Part at hand
+    const argos_header_t *header;    //  Its header
+    json_t *body;                    //  Of a store operation
+    json_t *result;                  //  Of a read; new, set by the operation
+} argos_store_unit_t;
+
+//  argos_store_sql.c: statements. Formats: i int64_t, s string, e string or NULL when empty, b
+//  pointer and size_t (NULL when the pointer is), j json_t (NULL when absent or null). What is
+//  bound must live until the call, or the last row, is over.
+
+//  Execute a statement that returns no rows. 0, or -1 with self->failed set.
+int argos_store_run (argos_store_t *self, argos_sql_t sql, const char *format, ...);
+//  Begin a statement; the row it stands on, or NULL (no row, or failed). Over with argos_store_end,
+//  also when NULL.
+sqlite3_stmt *argos_store_query (argos_store_t *self, argos_sql_t sql, const char *format, ...);
+//  Go to the next row of a begun statement; false when there is none.
+bool argos_store_next (argos_store_t *self, sqlite3_stmt *stmt);
+void argos_store_end (argos_store_t *self, argos_sql_t sql);
+//  One integer, or absent when there is no row.
+int64_t argos_store_number (
+    argos_store_t *self, int64_t absent, argos_sql_t sql, const char *format, ...);
+//  Columns: copied into size bytes ("" for NULL); a new frame (NULL for NULL or empty); JSON (NULL
+//  for NULL), a string.
+void argos_store_text (sqlite3_stmt *stmt, int column, char *target, size_t size);
+argos_frame_t *argos_store_frame (sqlite3_stmt *stmt, int column);
+json_t *argos_store_json (sqlite3_stmt *stmt, int column);
+json_t *argos_store_string (sqlite3_stmt *stmt, int column);
+//  A copy of text, cut to size.
+void argos_store_text_copy (char *target, const char *text, size_t size);
+//  SQL without parameters, at open and in chores. 0 or -1 (self->failed).
+int argos_store_exec (argos_store_t *self, const char *sql);
+//  Rows changed by the last statement.
+bool argos_store_changed (const argos_store_t *self);
+void argos_store_finalize (argos_store_t *self);
+
+//  argos_store.c: call before the first write of a request that may still be refused
+void argos_store_guard (argos_store_t *self);
+
+//  argos_store_open.c
+int argos_store_migrate (argos_store_t *self, char *reason);
+int argos_store_start (argos_store_t *self, char *reason);
+bool argos_store_has_service (const argos_store_t *self, const char *name);
+int argos_store_add_service (argos_store_t *self, const char *name);
+int argos_store_load_services (argos_store_t *self);
+void argos_store_free_services (argos_store_t *self);
+
+//  argos_store_space.c
+void argos_store_ballast_make (argos_store_t *self);
+bool argos_store_ballast_drop (argos_store_t *self);
+void argos_store_space_check (argos_store_t *self);
+int argos_store_checkpoint (argos_store_t *self);
+
+//  argos_store_prune.c: one slice; true when there is more to do.
+bool argos_store_prune (argos_store_t *self, int64_t now);
+
+//  argos_store_answer.c: fill in an answer
+bool argos_store_refuse (argos_storage_ans_t *ans, argos_err_t code, const char *reason);
+void argos_store_gone (argos_storage_ans_t *ans, int64_t seq);
+void argos_store_freed (argos_storage_ans_t *ans, int64_t seq);
+argos_storage_row_t *argos_store_entered (
+    argos_storage_ans_t *ans, const argos_store_row_t *row, int64_t bytes);
+void argos_store_clear (argos_storage_ans_t *ans);
+argos_storage_part_t *argos_store_answer_part (argos_storage_ans_t *ans);
+
+//  argos_store_commit.c
+bool argos_store_commit (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+
+//  argos_store_insert.c: a durable part that goes to a service
+bool argos_store_insert (argos_store_t *self, argos_store_unit_t *unit);
+
+//  argos_store_lease.c
+bool argos_store_lease (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+bool argos_store_release (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+bool argos_store_hello (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+bool argos_store_mail (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+//  Ends every lease of an in-process session.
+int argos_store_end_local (argos_store_t *self);
+
+//  argos_store_row.c: reading and burying rows
+bool argos_store_row_get (argos_store_t *self, int64_t seq, argos_store_row_t *ret_row,
+    argos_frame_t **ret_header, argos_frame_t **ret_body);
+void argos_store_row_read (sqlite3_stmt *stmt, argos_store_row_t *ret_row);
+int argos_store_row_add (argos_store_t *self, const argos_store_row_t *row,
+    const argos_frame_t *header, const argos_frame_t *body);
+//  To the dead letters, with a notice to the gateway; gone and rows of the answer tell. ans may be
+//  NULL.
+int argos_store_bury (
+    argos_store_t *self, const argos_store_row_t *row, const char *code, argos_storage_ans_t *ans);
+int argos_store_notice (argos_store_t *self, const argos_store_row_t *row, const char *code,
+    const argos_frame_t *body, argos_storage_ans_t *ans);
+
+//  argos_store_topic.c
+bool argos_store_topic (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+bool argos_store_journal (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+bool argos_store_entry (argos_store_t *self, argos_store_unit_t *unit);
+int argos_store_topic_make (argos_store_t *self, const char *name, const char *owner);
+
+//  argos_store_ops.c: operations by type
+bool argos_store_write (argos_store_t *self, argos_store_unit_t *unit);
+bool argos_store_read (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
+
+//  One operation. Reads set unit->result. False is a refusal (argos_store_refuse).
+typedef bool (argos_store_op_fn) (argos_store_t *self, argos_store_unit_t *unit);
+
+//  argos_store_sessions.c
+argos_store_op_fn argos_store_route_get, argos_store_route_bind, argos_store_session_get,
+    argos_store_session_create, argos_store_session_close, argos_store_session_load,
+    argos_store_session_append;
+
+//  argos_store_runs.c
+argos_store_op_fn argos_store_run_create, argos_store_run_bind, argos_store_run_finish,
+    argos_store_run_get, argos_store_run_list;
+
+//  argos_store_queue.c: lanes, dead letters, expectations
+argos_store_op_fn argos_store_expect, argos_store_lane_list, argos_store_dead_list,
+    argos_store_dead_show, argos_store_dead_redrive, argos_store_dead_drop;
+
+//  Members of a body that the schema has checked; "" or absent when they are missing
+const char *argos_store_member (const json_t *body, const char *name);
+int64_t argos_store_integer (const json_t *body, const char *name, int64_t absent);
+
+#endif

@@ -1,0 +1,227 @@
+//  argos_store_prune - removing what is older than 30 days, a slice at a time.
+//
+//  Invariant: a pass begins once per day of uptime, counts a table and then removes at most a
+//  thirtieth of it (and 64 rows), so that a wrong clock can't empty it. The key of a message that
+//  still waits, or lies among the dead, stays. Limit of a slice: 500 rows looked at.
+
+#include "argos_store_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_MS 86400000LL     //  Uptime between two passes
+#define KEEP_MS (30 * DAY_MS) //  Age
+#define SLICE 500             //  Rows of a slice
+#define SHARE 30              //  Part of a table that a pass may remove
+#define ALWAYS 64             //  Rows that it may remove of any table
+
+//  How one table is pruned. ?1 cursor, ?2 end of the slice, ?3 oldest time to be kept, ?4 how many.
+//  seen has two of each cursor and its own functions.
+
+typedef struct {
+    const char *slice;  //  Rows of the slice and its last number
+    const char *before; //  Runs before remove, NULL = nothing
+    const char *remove; //  Removes what is old
+} table_t;
+
+#define SLICE_OF(table, number)                                                                    \
+    "SELECT count (*), max (" number ") FROM (SELECT " number " FROM " table " WHERE " number      \
+    " > ?1 ORDER BY " number " LIMIT 500)"
+#define REMOVE_FROM(table, number, old)                                                            \
+    "DELETE FROM " table " WHERE " number " IN (SELECT " number " FROM " table " WHERE " number    \
+    " > ?1 AND " number " <= ?2 AND " old " LIMIT ?4)"
+#define CLOSED "closed_at > 0 AND closed_at < ?3"
+
+static const table_t s_tables[] = {
+    { NULL, NULL, NULL },
+    { SLICE_OF ("finished", "lease"), NULL, REMOVE_FROM ("finished", "lease", "at < ?3") },
+    { SLICE_OF ("receipts", "number"), NULL, REMOVE_FROM ("receipts", "number", "at < ?3") },
+    { SLICE_OF ("runs", "number"), NULL,
+        REMOVE_FROM ("runs", "number", "state IS NOT NULL AND updated_at < ?3") },
+    { SLICE_OF ("topics", "id"),
+        "DELETE FROM journal WHERE topic IN (SELECT id FROM topics WHERE id > ?1 AND id <= ?2"
+        " AND " CLOSED " LIMIT ?4)",
+        REMOVE_FROM ("topics", "id", CLOSED) },
+    //  Old entries of topics that are still open; their newest number is kept
+    { SLICE_OF ("topics", "id"),
+        "UPDATE topics SET newest = max (newest, ifnull ((SELECT max (n) FROM journal"
+        " WHERE topic = topics.id AND at < ?3), -1))"
+        " WHERE id > ?1 AND id <= ?2 AND closed_at = 0 AND made_at < ?3 AND ?4 > 0",
+        "DELETE FROM journal WHERE (topic, n) IN (SELECT topic, n FROM topics"
+        " JOIN journal ON topic = id AND at < ?3"
+        " WHERE id > ?1 AND id <= ?2 AND closed_at = 0 AND made_at < ?3 LIMIT ?4)" },
+};
+
+#define TABLES ((int) (sizeof s_tables / sizeof *s_tables))
+
+static const char s_seen_slice[] = "SELECT sender, id FROM seen WHERE (sender, id) > (?1, ?2)"
+                                   " ORDER BY sender, id LIMIT 500";
+
+static const char s_seen_remove[] =
+    "DELETE FROM seen WHERE (sender, id) IN (SELECT sender, id FROM seen"
+    " WHERE (sender, id) > (?1, ?2) AND (sender, id) <= (?3, ?4) AND at < ?5"
+    " AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.seq BETWEEN seen.seq AND seen.last)"
+    " AND NOT EXISTS (SELECT 1 FROM queue WHERE origin BETWEEN seen.seq AND seen.last)"
+    " AND NOT EXISTS (SELECT 1 FROM dead WHERE dead.seq BETWEEN seen.seq AND seen.last)"
+    " AND NOT EXISTS (SELECT 1 FROM dead WHERE origin BETWEEN seen.seq AND seen.last)"
+    " LIMIT ?6)";
+
+static void
+s_note (argos_store_t *self, int rc)
+{
+    if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE && !self->failed)
+        self->failed = sqlite3_extended_errcode (self->db);
+}
+
+//  A statement for this slice only: pruning is rare. NULL on failure.
+
+static sqlite3_stmt *
+s_prepare (argos_store_t *self, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (!self->failed)
+        s_note (self, sqlite3_prepare_v2 (self->db, sql, -1, &stmt, NULL));
+    return stmt;
+}
+
+static void
+s_remove (argos_store_t *self, const char *sql, int64_t end, int64_t now, int64_t allowed)
+{
+    sqlite3_stmt *stmt = s_prepare (self, sql);
+    if (!stmt)
+        return;
+    sqlite3_bind_int64 (stmt, 1, self->prune.cursor);
+    sqlite3_bind_int64 (stmt, 2, end);
+    sqlite3_bind_int64 (stmt, 3, now - KEEP_MS);
+    sqlite3_bind_int64 (stmt, 4, allowed);
+    s_note (self, sqlite3_step (stmt));
+    sqlite3_finalize (stmt);
+}
+
+//  How many rows may still be removed from the table at hand
+
+static int64_t
+s_allowed (const argos_store_prune_t *prune)
+{
+    return prune->counting ? 0 : prune->rows / SHARE + ALWAYS - prune->removed;
+}
+
+//  One slice of a table with a number. Returns the rows looked at.
+
+static int64_t
+s_slice (argos_store_t *self, const table_t *table, int64_t now)
+{
+    argos_store_prune_t *prune = &self->prune;
+    sqlite3_stmt *stmt = s_prepare (self, table->slice);
+    int64_t rows = 0, end = prune->cursor;
+    if (stmt) {
+        sqlite3_bind_int64 (stmt, 1, prune->cursor);
+        s_note (self, sqlite3_step (stmt));
+        rows = sqlite3_column_int64 (stmt, 0);
+        end = sqlite3_column_int64 (stmt, 1);
+    }
+    sqlite3_finalize (stmt);
+    int64_t allowed = s_allowed (prune);
+    if (rows && allowed > 0) {
+        if (table->before)
+            s_remove (self, table->before, end, now, allowed);
+        s_remove (self, table->remove, end, now, allowed);
+        prune->removed += sqlite3_changes (self->db);
+    }
+    prune->cursor = end;
+    return rows;
+}
+
+static void
+s_seen_remove_slice (
+    argos_store_t *self, const char *sender, const char *id, int64_t now, int64_t allowed)
+{
+    sqlite3_stmt *stmt = s_prepare (self, s_seen_remove);
+    if (!stmt)
+        return;
+    sqlite3_bind_text (stmt, 1, self->prune.sender, -1, SQLITE_STATIC);
+    sqlite3_bind_text (stmt, 2, self->prune.id, -1, SQLITE_STATIC);
+    sqlite3_bind_text (stmt, 3, sender, -1, SQLITE_STATIC);
+    sqlite3_bind_text (stmt, 4, id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64 (stmt, 5, now - KEEP_MS);
+    sqlite3_bind_int64 (stmt, 6, allowed);
+    s_note (self, sqlite3_step (stmt));
+    self->prune.removed += sqlite3_changes (self->db);
+    sqlite3_finalize (stmt);
+}
+
+static int64_t
+s_seen_slice_step (argos_store_t *self, int64_t now)
+{
+    argos_store_prune_t *prune = &self->prune;
+    char sender[sizeof prune->sender] = "", id[sizeof prune->id] = "";
+    int64_t rows = 0;
+    sqlite3_stmt *stmt = s_prepare (self, s_seen_slice);
+    if (stmt) {
+        sqlite3_bind_text (stmt, 1, prune->sender, -1, SQLITE_STATIC);
+        sqlite3_bind_text (stmt, 2, prune->id, -1, SQLITE_STATIC);
+        for (; argos_store_next (self, stmt); rows++) {
+            argos_store_text (stmt, 0, sender, sizeof sender);
+            argos_store_text (stmt, 1, id, sizeof id);
+        }
+    }
+    sqlite3_finalize (stmt);
+    int64_t allowed = s_allowed (prune);
+    if (rows && allowed > 0)
+        s_seen_remove_slice (self, sender, id, now, allowed);
+    if (rows) {
+        memcpy (prune->sender, sender, sizeof sender);
+        memcpy (prune->id, id, sizeof id);
+    }
+    return rows;
+}
+
+//  The table has been walked through: count, then remove, then the next table.
+
+static void
+s_next_walk (argos_store_prune_t *prune)
+{
+    prune->cursor = 0;
+    prune->sender[0] = prune->id[0] = 0;
+    if (prune->counting) {
+        prune->counting = false;
+        return;
+    }
+    prune->counting = true;
+    prune->rows = prune->removed = 0;
+    prune->running = ++prune->table < TABLES;
+}
+
+//  Begin a pass. What is stored first is when the next one may begin, so that a crash doesn't
+//  repeat this one.
+
+static void
+s_start (argos_store_t *self)
+{
+    self->prune = (argos_store_prune_t){ .running = true, .counting = true };
+    self->prune_at = self->uptime + DAY_MS;
+    argos_store_run (self, ARGOS_SQL_META_PUT, "si", "prune", self->prune_at);
+    argos_store_run (self, ARGOS_SQL_META_PUT, "si", "uptime", self->uptime);
+    self->uptime_stored = self->uptime;
+}
+
+bool
+argos_store_prune (argos_store_t *self, int64_t now)
+{
+    argos_store_prune_t *prune = &self->prune;
+    if (!prune->running && self->uptime < self->prune_at)
+        return false;
+    argos_store_exec (self, "BEGIN IMMEDIATE");
+    if (!prune->running)
+        s_start (self);
+    int64_t rows = prune->table == 0 ? s_seen_slice_step (self, now)
+                                     : s_slice (self, &s_tables[prune->table], now);
+    if (prune->counting)
+        prune->rows += rows;
+    if (rows < SLICE)
+        s_next_walk (prune);
+    argos_store_exec (self, "COMMIT");
+    if (self->failed)
+        prune->running = false;
+    return prune->running;
+}

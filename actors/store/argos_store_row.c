@@ -1,0 +1,139 @@
+//  argos_store_row - rows of the queue: reading, adding, burying.
+//
+//  Invariant: what is buried leaves the queue, enters `dead` and is told to the gateway in the same
+//  transaction. A notice is never made for a notice.
+
+#include "argos_store_priv.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTICE_BODY_MAX 65536 //  Bytes of a dead message's body that its notice carries
+
+void
+argos_store_row_read (sqlite3_stmt *stmt, argos_store_row_t *ret_row)
+{
+    ret_row->seq = sqlite3_column_int64 (stmt, 0);
+    argos_store_text (stmt, 1, ret_row->service, sizeof ret_row->service);
+    argos_store_text (stmt, 2, ret_row->key, sizeof ret_row->key);
+    argos_store_text (stmt, 3, ret_row->sender, sizeof ret_row->sender);
+    argos_store_text (stmt, 4, ret_row->id, sizeof ret_row->id);
+    argos_store_text (stmt, 5, ret_row->type, sizeof ret_row->type);
+    ret_row->side = sqlite3_column_int (stmt, 6) != 0;
+    ret_row->urgent = sqlite3_column_int (stmt, 7) != 0;
+    ret_row->at = sqlite3_column_int64 (stmt, 8);
+    ret_row->until = sqlite3_column_int64 (stmt, 9);
+    ret_row->not_before = sqlite3_column_int64 (stmt, 10);
+    ret_row->delay_until = sqlite3_column_int64 (stmt, 11);
+    ret_row->hops = sqlite3_column_int64 (stmt, 12);
+    argos_store_text (stmt, 13, ret_row->cause, sizeof ret_row->cause);
+    ret_row->origin = sqlite3_column_int64 (stmt, 14);
+    ret_row->attempt = sqlite3_column_int64 (stmt, 15);
+    ret_row->strikes = sqlite3_column_int (stmt, 16);
+    ret_row->lease = sqlite3_column_int64 (stmt, 17);
+    argos_store_text (stmt, 18, ret_row->holder, sizeof ret_row->holder);
+    ret_row->n = sqlite3_column_int64 (stmt, 19);
+}
+
+//  The row seq, or false when there is none (or on failure). ret_header and ret_body may be NULL;
+//  else new frames.
+
+bool
+argos_store_row_get (argos_store_t *self, int64_t seq, argos_store_row_t *ret_row,
+    argos_frame_t **ret_header, argos_frame_t **ret_body)
+{
+    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_ROW_GET, "i", seq);
+    if (!stmt)
+        return false;
+    argos_store_row_read (stmt, ret_row);
+    if (ret_header)
+        *ret_header = argos_store_frame (stmt, 20);
+    if (ret_body)
+        *ret_body = argos_store_frame (stmt, 21);
+    argos_store_end (self, ARGOS_SQL_ROW_GET);
+    return true;
+}
+
+int
+argos_store_row_add (argos_store_t *self, const argos_store_row_t *row, const argos_frame_t *header,
+    const argos_frame_t *body)
+{
+    return argos_store_run (self, ARGOS_SQL_ROW_ADD, "isssssiiiiiiisiiiieibb", row->seq,
+        row->service, row->key, row->sender, row->id, row->type, (int64_t) row->side,
+        (int64_t) row->urgent, row->at, row->until, row->not_before, row->delay_until, row->hops,
+        row->cause, row->origin, row->attempt, (int64_t) row->strikes, row->lease, row->holder,
+        row->n, header->data, header->size, body && body->size ? body->data : NULL,
+        body ? body->size : (size_t) 0);
+}
+
+static argos_frame_t *
+s_frame_of (json_t *json)
+{
+    char *text = json_dumps (json, JSON_COMPACT);
+    json_decref (json);
+    assert (text);
+    argos_frame_t *frame = argos_frame_new (text, strlen (text));
+    free (text);
+    return frame;
+}
+
+static argos_frame_t *
+s_notice_body (const argos_store_row_t *row, const char *code, const argos_frame_t *body)
+{
+    json_t *notice = json_pack ("{s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}", "seq",
+        (json_int_t) row->seq, "service", row->service, "key", row->key, "id", row->id, "type",
+        row->type, "from", row->sender, "code", code, "attempt", (json_int_t) row->attempt,
+        "strikes", row->strikes);
+    if (body && body->size <= NOTICE_BODY_MAX)
+        json_object_set_new (notice, "body", json_loadb (body->data, body->size, 0, NULL));
+    return s_frame_of (notice);
+}
+
+//  Tell the gateway about a dead message.
+
+int
+argos_store_notice (argos_store_t *self, const argos_store_row_t *row, const char *code,
+    const argos_frame_t *body, argos_storage_ans_t *ans)
+{
+    if (strcmp (row->type, "message.dead") == 0)
+        return 0;
+    argos_store_row_t notice = { .seq = ++self->last_seq,
+        .at = self->now,
+        .hops = row->hops < ARGOS_HOPS_MAX ? row->hops + 1 : ARGOS_HOPS_MAX,
+        .service = "gateway",
+        .sender = "store",
+        .type = "message.dead" };
+    memcpy (notice.key, row->key, sizeof notice.key);
+    memcpy (notice.cause, row->id, sizeof notice.cause);
+    snprintf (notice.id, sizeof notice.id, "dead.%" PRId64, row->seq);
+    argos_frame_t *header = s_frame_of (json_pack ("{s:s, s:s, s:s, s:s, s:b}", "type", notice.type,
+        "id", notice.id, "to", "service:gateway", "key", notice.key, "durable", 1));
+    argos_frame_t *content = s_notice_body (row, code, body);
+    int rc = argos_store_row_add (self, &notice, header, content);
+    if (rc == 0 && ans)
+        argos_store_entered (ans, &notice, (int64_t) (header->size + content->size));
+    argos_frame_unref (&header);
+    argos_frame_unref (&content);
+    return rc;
+}
+
+int
+argos_store_bury (
+    argos_store_t *self, const argos_store_row_t *row, const char *code, argos_storage_ans_t *ans)
+{
+    argos_store_row_t present;
+    argos_frame_t *body = NULL;
+    argos_store_row_get (self, row->seq, &present, NULL, &body);
+    argos_store_run (
+        self, ARGOS_SQL_DEAD_BURY, "iisi", row->seq, (int64_t) row->strikes, code, self->now);
+    argos_store_run (self, ARGOS_SQL_ROW_DROP, "i", row->seq);
+    if (!self->failed)
+        argos_store_notice (self, row, code, body, ans);
+    argos_frame_unref (&body);
+    if (ans && !self->failed)
+        argos_store_gone (ans, row->seq);
+    return self->failed ? -1 : 0;
+}

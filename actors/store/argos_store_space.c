@@ -1,0 +1,82 @@
+//  argos_store_space - room on the disk: the ballast file, the free space, the size of the log.
+//
+//  Invariant: admissions end before the disk is full, so that accepted work can be finished; when
+//  even that can't be stored, the ballast is given up once. No function here fails: a ballast that
+//  can't be made is only missed.
+
+#include "argos_store_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define BALLAST_SIZE (16 * ARGOS_STORE_MIB) //  Bytes
+#define CHECK_MS 1000                       //  Between two looks at the free space
+
+//  Free bytes where the database is, or -1.
+
+static int64_t
+s_free_bytes (const argos_store_t *self)
+{
+    struct statvfs info;
+    if (statvfs (self->path, &info) != 0)
+        return -1;
+    return (int64_t) info.f_bavail * (int64_t) info.f_frsize;
+}
+
+//  Makes the ballast unless it is there or there is too little room for it.
+
+void
+argos_store_ballast_make (argos_store_t *self)
+{
+    if (!self->ballast || self->ballast_held ||
+        s_free_bytes (self) < self->space_min + BALLAST_SIZE)
+        return;
+    int fd = open (self->ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    struct stat info;
+    if (fstat (fd, &info) == 0 && info.st_blocks * 512 >= BALLAST_SIZE)
+        self->ballast_held = true;
+    else
+        self->ballast_held = posix_fallocate (fd, 0, BALLAST_SIZE) == 0;
+    close (fd);
+    if (!self->ballast_held)
+        unlink (self->ballast);
+}
+
+//  Gives the ballast up. Returns whether that made room.
+
+bool
+argos_store_ballast_drop (argos_store_t *self)
+{
+    if (!self->ballast_held)
+        return false;
+    self->ballast_held = false;
+    return unlink (self->ballast) == 0;
+}
+
+void
+argos_store_space_check (argos_store_t *self)
+{
+    int64_t since = self->now - self->space_checked;
+    if (!self->path || (since >= 0 && since < CHECK_MS && self->space_checked))
+        return;
+    self->space_checked = self->now;
+    int64_t bytes = s_free_bytes (self);
+    self->space_low = bytes >= 0 && bytes < self->space_min;
+}
+
+//  Copies the log into the database, as far as it goes without waiting.
+
+int
+argos_store_checkpoint (argos_store_t *self)
+{
+    int rc = sqlite3_wal_checkpoint_v2 (self->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (rc != SQLITE_OK)
+        self->failed = sqlite3_extended_errcode (self->db);
+    self->wal_pages = 0;
+    return rc == SQLITE_OK ? 0 : -1;
+}

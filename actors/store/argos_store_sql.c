@@ -1,0 +1,366 @@
+//  argos_store_sql - every statement of the store, and the few calls that run them.
+//
+//  Invariant: a statement is prepared once, when first used, and is at rest between requests. After
+//  a failure self->failed holds the first extended result code until the batch has dealt with it.
+//  All binding is by length and without copies.
+
+#include "argos_store_priv.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define ROW                                                                                        \
+    "seq, service, key, sender, id, type, side, urgent, at, until, not_before, delay_until, "      \
+    "hops, cause, origin, attempt, strikes, lease, holder, n"
+#define RUN "run_id, owner, session_id, state, created_at, updated_at, output, error, usage, model"
+#define DEAD "seq, service, key, id, type, sender, code, attempt, strikes, died_at"
+
+static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
+    [ARGOS_SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [ARGOS_SQL_COMMIT] = "COMMIT",
+    [ARGOS_SQL_ROLLBACK] = "ROLLBACK",
+    [ARGOS_SQL_SAVEPOINT] = "SAVEPOINT request",
+    [ARGOS_SQL_UNDO] = "ROLLBACK TO request",
+    [ARGOS_SQL_KEEP] = "RELEASE request",
+    [ARGOS_SQL_META_GET] = "SELECT value FROM meta WHERE name = ?1",
+    [ARGOS_SQL_META_PUT] = "INSERT INTO meta (name, value) VALUES (?1, ?2)"
+                           " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    [ARGOS_SQL_SERVICE_ADD] = "INSERT INTO services (name, declared_at) VALUES (?1, ?2)"
+                              " ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_SERVICE_ALL] = "SELECT name FROM services ORDER BY name",
+    [ARGOS_SQL_SEQUENCE] =
+        "SELECT max (ifnull ((SELECT seq FROM sqlite_sequence WHERE name = 'queue'), 0),"
+        " ifnull ((SELECT max (seq) FROM dead), 0))",
+    [ARGOS_SQL_INDEX] = "SELECT " ROW ", length (header) + ifnull (length (body), 0)"
+                        " FROM queue ORDER BY seq",
+    [ARGOS_SQL_SEEN_ADD] = "INSERT INTO seen (sender, id, seq, last, hash, at)"
+                           " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_SEEN_GET] = "SELECT seq, hash FROM seen WHERE sender = ?1 AND id = ?2",
+    [ARGOS_SQL_SEEN_SEQ] = "UPDATE seen SET seq = ?3 WHERE sender = ?1 AND id = ?2",
+    [ARGOS_SQL_ROW_ADD] = "INSERT INTO queue (" ROW ", header, body) VALUES"
+                          " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+                          " nullif (?15, 0), ?16, ?17, nullif (?18, 0), ?19, ?20, ?21, ?22)",
+    [ARGOS_SQL_ROW_GET] = "SELECT " ROW ", header, body FROM queue WHERE seq = ?1",
+    [ARGOS_SQL_ROW_N] = "UPDATE queue SET n = ?2 WHERE seq = ?1",
+    [ARGOS_SQL_ROW_LEASE] = "UPDATE queue SET lease = ?2, holder = ?3, n = 0, delay_until = 0,"
+                            " attempt = attempt + 1 WHERE seq = ?1",
+    [ARGOS_SQL_ROW_RELEASE] = "UPDATE queue SET lease = NULL, holder = NULL, n = 0, attempt = ?2,"
+                              " strikes = ?3, delay_until = ?4 WHERE seq = ?1",
+    [ARGOS_SQL_ROW_DROP] = "DELETE FROM queue WHERE seq = ?1",
+    [ARGOS_SQL_ROW_TAKE] = "DELETE FROM queue WHERE seq = ?1 AND service = ?2 AND key = ?3"
+                           " AND lease IS NULL",
+    [ARGOS_SQL_ROW_WAKE] = "UPDATE queue SET delay_until = 0"
+                           " WHERE service = ?1 AND key = ?2 AND delay_until > 0",
+    //  '0' follows '/': the range is every holder of that name
+    [ARGOS_SQL_ROW_HELD] = "SELECT " ROW " FROM queue"
+                           " WHERE holder > ?1 || '/' AND holder < ?1 || '0'"
+                           " AND seq > ?2 ORDER BY seq LIMIT 1",
+    [ARGOS_SQL_ROW_LEASED] = "SELECT " ROW " FROM queue WHERE holder IS NOT NULL"
+                             " AND holder LIKE '%/%/%' LIMIT 1",
+    [ARGOS_SQL_LANE_BUSY] = "SELECT 1 FROM queue WHERE service = ?1 AND key = ?2"
+                            " AND (lease IS NOT NULL OR not_before <= ?3) LIMIT 1",
+    [ARGOS_SQL_LANE_LEASED] = "SELECT 1 FROM queue WHERE service = ?1 AND key = ?2"
+                              " AND lease IS NOT NULL LIMIT 1",
+    [ARGOS_SQL_LANE_AHEAD] = "SELECT 1 FROM queue WHERE service = ?1 AND key = ?2 AND seq < ?3"
+                             " AND not_before <= ?4 LIMIT 1",
+    [ARGOS_SQL_LANE_SIDE] = "SELECT 1 FROM queue WHERE service = ?1 AND key = ?2 AND side = 1"
+                            " AND seq <> ?3 AND not_before <= ?4 LIMIT 1",
+    [ARGOS_SQL_LANE_MAIL] = "SELECT seq FROM queue WHERE service = ?1 AND key = ?2 AND side = 1"
+                            " AND seq > ?3 AND not_before <= ?4 ORDER BY seq",
+    [ARGOS_SQL_LANE_COUNT] = "SELECT count (*) FROM"
+                             " (SELECT 1 FROM queue WHERE service = ?1 AND key = ?2 LIMIT ?3)",
+    [ARGOS_SQL_LANE_LIST] = "SELECT " ROW ", body FROM queue WHERE service = ?1 AND key = ?2"
+                            " AND seq <= ?3 ORDER BY seq LIMIT 64",
+    [ARGOS_SQL_FINISHED_ADD] = "INSERT INTO finished (lease, seq, n, at) VALUES (?1, ?2, ?3, ?4)",
+    [ARGOS_SQL_FINISHED_GET] = "SELECT n FROM finished WHERE lease = ?1 AND seq = ?2",
+    [ARGOS_SQL_DEAD_ADD] =
+        "INSERT INTO dead (seq, service, key, sender, id, type, side, urgent,"
+        " at, hops, cause, origin, attempt, strikes, code, died_at, header, body)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+        " nullif (?12, 0), ?13, ?14, ?15, ?16, ?17, ?18)",
+    [ARGOS_SQL_DEAD_BURY] = "INSERT INTO dead (seq, service, key, sender, id, type, side, urgent,"
+                            " at, hops, cause, origin, attempt, strikes, code, died_at, header,"
+                            " body) SELECT seq, service, key, sender, id, type, side, urgent, at,"
+                            " hops, cause, origin, attempt, ?2, ?3, ?4, header, body"
+                            " FROM queue WHERE seq = ?1",
+    [ARGOS_SQL_DEAD_LIST] = "SELECT " DEAD " FROM dead ORDER BY seq DESC LIMIT ?1",
+    [ARGOS_SQL_DEAD_GET] = "SELECT " DEAD ", header, body, side, urgent, hops, cause, origin"
+                           " FROM dead WHERE seq = ?1",
+    [ARGOS_SQL_DEAD_DROP] = "DELETE FROM dead WHERE seq = ?1",
+    [ARGOS_SQL_DEAD_REDRIVE] = "INSERT INTO queue (" ROW ", header, body)"
+                               " SELECT ?2, service, key, sender, id, type, side, urgent, ?3, 0,"
+                               " 0, 0, 0, cause, ifnull (origin, seq), attempt, 0, NULL, NULL,"
+                               " 0, header, body FROM dead WHERE seq = ?1",
+    [ARGOS_SQL_TOPIC_GET] = "SELECT id, owner, boot, closed_at, max (newest,"
+                            " ifnull ((SELECT max (n) FROM journal WHERE topic = topics.id), -1))"
+                            " FROM topics WHERE name = ?1",
+    [ARGOS_SQL_TOPIC_ADD] = "INSERT INTO topics (name, owner, boot, newest, closed_at, made_at)"
+                            " VALUES (?1, ?2, ?3, -1, 0, ?4)",
+    [ARGOS_SQL_TOPIC_OWN] = "INSERT INTO topics (name, owner, boot, newest, closed_at, made_at)"
+                            " VALUES (?1, ?2, ?3, -1, 0, ?4)"
+                            " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner",
+    [ARGOS_SQL_TOPIC_CLOSE] = "UPDATE topics SET closed_at = ?2 WHERE id = ?1",
+    [ARGOS_SQL_TOPIC_NEWEST] = "UPDATE topics SET newest = max (newest, ?2) WHERE id = ?1",
+    [ARGOS_SQL_JOURNAL_ADD] = "INSERT INTO journal (topic, n, type, sender, at, header, body)"
+                              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_JOURNAL_PAGE] = "SELECT n, sender, at, header, body FROM journal"
+                               " WHERE topic = ?1 AND n >= ?2 ORDER BY n LIMIT 65",
+    [ARGOS_SQL_SESSION_GET] = "SELECT id, title, source, started_at, ended_at, end_reason,"
+                              " message_count, version FROM sessions WHERE id = ?1",
+    [ARGOS_SQL_SESSION_ADD] = "INSERT INTO sessions (id, source, parent, started_at,"
+                              " message_count, version) VALUES (?1, ?2, ?3, ?4, 0, 1)"
+                              " ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_SESSION_CLOSE] = "UPDATE sessions SET ended_at = ?2, end_reason = ?3,"
+                                " version = version + 1 WHERE id = ?1 AND ended_at IS NULL",
+    [ARGOS_SQL_SESSION_COUNT] = "UPDATE sessions SET message_count = message_count + ?2,"
+                                " version = version + 1 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_VERSION] = "SELECT version FROM sessions WHERE id = ?1",
+    [ARGOS_SQL_MESSAGE_ADD] = "INSERT INTO messages (session_id, role, at, content, extra)"
+                              " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra FROM messages"
+                               " WHERE session_id = ?1 AND id > ?2 ORDER BY id",
+    [ARGOS_SQL_ROUTE_GET] = "SELECT key, session_id, version, source, updated_at"
+                            " FROM routes WHERE key = ?1",
+    [ARGOS_SQL_ROUTE_BIND] = "INSERT INTO routes (key, session_id, version, source, updated_at)"
+                             " VALUES (?1, ?2, 1, ?3, ?4) ON CONFLICT (key) DO UPDATE SET"
+                             " session_id = excluded.session_id, version = version + 1,"
+                             " source = ifnull (excluded.source, source),"
+                             " updated_at = excluded.updated_at",
+    [ARGOS_SQL_ROUTE_VERSION] = "SELECT version FROM routes WHERE key = ?1",
+    [ARGOS_SQL_RUN_ADD] = "INSERT INTO runs (run_id, owner, session_id, created_at, updated_at,"
+                          " model, input) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6)"
+                          " ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_RUN_BIND] = "UPDATE runs SET session_id = ?2, updated_at = ?3 WHERE run_id = ?1",
+    [ARGOS_SQL_RUN_FINISH] = "UPDATE runs SET state = ifnull (state, ?2),"
+                             " output = iif (state IS NULL, ?3, output),"
+                             " error = iif (state IS NULL, ?4, error),"
+                             " usage = iif (state IS NULL, ?5, usage),"
+                             " updated_at = iif (state IS NULL, ?6, updated_at)"
+                             " WHERE run_id = ?1",
+    [ARGOS_SQL_RUN_GET] = "SELECT " RUN " FROM runs WHERE run_id = ?1",
+    [ARGOS_SQL_RUN_LIST] = "SELECT " RUN " FROM runs ORDER BY number DESC LIMIT ?1",
+    [ARGOS_SQL_RUN_LIST_OWNER] = "SELECT " RUN " FROM runs WHERE owner = ?2"
+                                 " ORDER BY number DESC LIMIT ?1",
+    [ARGOS_SQL_RUN_ROW] = "SELECT lease IS NOT NULL FROM queue"
+                          " WHERE service = 'turn' AND key = ?1 AND id = ?2 LIMIT 1",
+    [ARGOS_SQL_RUN_STOP] = "SELECT 1 FROM queue WHERE service = 'turn' AND key = ?1 AND side = 1"
+                           " AND type = 'turn.stop' LIMIT 1",
+    [ARGOS_SQL_RUN_EVENT] = "SELECT type FROM journal WHERE topic ="
+                            " (SELECT id FROM topics WHERE name = 'run.' || ?1)"
+                            " ORDER BY n DESC LIMIT 1",
+    [ARGOS_SQL_RECEIPT_ADD] = "INSERT INTO receipts (seq, sender, run_id, state, platform_ids,"
+                              " error, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [ARGOS_SQL_CURSOR_PUT] = "INSERT INTO cursors (sender, name, value, at) VALUES (?1, ?2, ?3, ?4)"
+                             " ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at",
+    [ARGOS_SQL_CURSOR_GET] = "SELECT value FROM cursors WHERE sender = ?1 AND name = ?2",
+    [ARGOS_SQL_STATUS] = "SELECT (SELECT user_version FROM pragma_user_version),"
+                         " (SELECT count (*) FROM queue), (SELECT count (*) FROM dead),"
+                         " (SELECT count (*) FROM sessions), (SELECT count (*) FROM runs),"
+                         " (SELECT page_count FROM pragma_page_count)"
+                         " * (SELECT page_size FROM pragma_page_size)",
+};
+
+static void
+s_fail (argos_store_t *self)
+{
+    if (!self->failed)
+        self->failed = sqlite3_extended_errcode (self->db);
+    if (!self->failed)
+        self->failed = SQLITE_ERROR;
+}
+
+static sqlite3_stmt *
+s_statement (argos_store_t *self, argos_sql_t sql)
+{
+    if (self->failed)
+        return NULL;
+    if (!self->statements[sql]) {
+        int rc = sqlite3_prepare_v3 (
+            self->db, s_sql[sql], -1, SQLITE_PREPARE_PERSISTENT, &self->statements[sql], NULL);
+        if (rc != SQLITE_OK)
+            s_fail (self);
+    }
+    return self->statements[sql];
+}
+
+static int
+s_bind_json (sqlite3_stmt *stmt, int index, const json_t *value)
+{
+    if (!value || json_is_null (value))
+        return sqlite3_bind_null (stmt, index);
+    char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (!text)
+        return SQLITE_NOMEM;
+    return sqlite3_bind_text (stmt, index, text, (int) strlen (text), free);
+}
+
+static int
+s_bind_text (sqlite3_stmt *stmt, int index, const char *text, bool nullable)
+{
+    if (!text || (nullable && !*text))
+        return sqlite3_bind_null (stmt, index);
+    return sqlite3_bind_text (stmt, index, text, (int) strlen (text), SQLITE_STATIC);
+}
+
+//  Bind in the order of format. Returns SQLITE_OK or the first failure.
+
+static int
+s_bind (sqlite3_stmt *stmt, const char *format, va_list args)
+{
+    int rc = SQLITE_OK;
+    for (int index = 1; *format && rc == SQLITE_OK; format++, index++) {
+        if (*format == 'i')
+            rc = sqlite3_bind_int64 (stmt, index, va_arg (args, int64_t));
+        else if (*format == 's' || *format == 'e')
+            rc = s_bind_text (stmt, index, va_arg (args, const char *), *format == 'e');
+        else if (*format == 'j')
+            rc = s_bind_json (stmt, index, va_arg (args, const json_t *));
+        else {
+            assert (*format == 'b');
+            const void *bytes = va_arg (args, const void *);
+            size_t size = va_arg (args, size_t);
+            rc = sqlite3_bind_blob64 (stmt, index, bytes, size, SQLITE_STATIC);
+        }
+    }
+    return rc;
+}
+
+static sqlite3_stmt *
+s_begin (argos_store_t *self, argos_sql_t sql, const char *format, va_list args)
+{
+    sqlite3_stmt *stmt = s_statement (self, sql);
+    if (!stmt)
+        return NULL;
+    if (s_bind (stmt, format, args) != SQLITE_OK) {
+        s_fail (self);
+        return NULL;
+    }
+    int rc = sqlite3_step (stmt);
+    if (rc == SQLITE_ROW)
+        return stmt;
+    if (rc != SQLITE_DONE)
+        s_fail (self);
+    sqlite3_reset (stmt);
+    return NULL;
+}
+
+int
+argos_store_run (argos_store_t *self, argos_sql_t sql, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    sqlite3_stmt *stmt = s_begin (self, sql, format, args);
+    va_end (args);
+    if (stmt)
+        sqlite3_reset (stmt);
+    return self->failed ? -1 : 0;
+}
+
+sqlite3_stmt *
+argos_store_query (argos_store_t *self, argos_sql_t sql, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    sqlite3_stmt *stmt = s_begin (self, sql, format, args);
+    va_end (args);
+    return stmt;
+}
+
+bool
+argos_store_next (argos_store_t *self, sqlite3_stmt *stmt)
+{
+    int rc = sqlite3_step (stmt);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        s_fail (self);
+    return rc == SQLITE_ROW;
+}
+
+void
+argos_store_end (argos_store_t *self, argos_sql_t sql)
+{
+    if (self->statements[sql])
+        sqlite3_reset (self->statements[sql]);
+}
+
+int64_t
+argos_store_number (argos_store_t *self, int64_t absent, argos_sql_t sql, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    sqlite3_stmt *stmt = s_begin (self, sql, format, args);
+    va_end (args);
+    int64_t number = stmt ? sqlite3_column_int64 (stmt, 0) : absent;
+    argos_store_end (self, sql);
+    return number;
+}
+
+void
+argos_store_text (sqlite3_stmt *stmt, int column, char *target, size_t size)
+{
+    const unsigned char *text = sqlite3_column_text (stmt, column);
+    size_t length = text ? (size_t) sqlite3_column_bytes (stmt, column) : 0;
+    if (length >= size)
+        length = size - 1;
+    if (length)
+        memcpy (target, text, length);
+    target[length] = 0;
+}
+
+void
+argos_store_text_copy (char *target, const char *text, size_t size)
+{
+    size_t length = strnlen (text, size - 1);
+    memcpy (target, text, length);
+    target[length] = 0;
+}
+
+argos_frame_t *
+argos_store_frame (sqlite3_stmt *stmt, int column)
+{
+    const void *bytes = sqlite3_column_blob (stmt, column);
+    if (!bytes)
+        return NULL;
+    return argos_frame_new (bytes, (size_t) sqlite3_column_bytes (stmt, column));
+}
+
+json_t *
+argos_store_json (sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *) sqlite3_column_text (stmt, column);
+    if (!text)
+        return NULL;
+    return json_loadb (text, (size_t) sqlite3_column_bytes (stmt, column), JSON_DECODE_ANY, NULL);
+}
+
+json_t *
+argos_store_string (sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *) sqlite3_column_text (stmt, column);
+    if (!text)
+        return NULL;
+    return json_stringn (text, (size_t) sqlite3_column_bytes (stmt, column));
+}
+
+int
+argos_store_exec (argos_store_t *self, const char *sql)
+{
+    if (!self->failed && sqlite3_exec (self->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        s_fail (self);
+    return self->failed ? -1 : 0;
+}
+
+bool
+argos_store_changed (const argos_store_t *self)
+{
+    return sqlite3_changes (self->db) > 0;
+}
+
+void
+argos_store_finalize (argos_store_t *self)
+{
+    for (int i = 0; i < ARGOS_SQL_STATEMENTS; i++) {
+        sqlite3_finalize (self->statements[i]);
+        self->statements[i] = NULL;
+    }
+}
