@@ -7,6 +7,7 @@
 
 #include "argos_broker_actor.h"
 
+#include "argos_links.h"
 #include "argos_storage_wire.h"
 #include "argos_zframe.h"
 
@@ -125,10 +126,12 @@ s_take_message (broker_t *self, listener_t listener)
     if (!s_recv_conn (socket, listener, &conn))
         return false;
     bool over = false;
+    int64_t bytes = 0;
     while (s_more (socket)) {
         argos_frame_t *frame = argos_zframe_recv (socket, 0);
         if (!frame)
             break;
+        bytes += (int64_t) frame->size;
         if (count < FRAMES_MAX)
             self->frames[count++] = frame;
         else {
@@ -136,6 +139,8 @@ s_take_message (broker_t *self, listener_t listener)
             over = true;
         }
     }
+    if (self->links[listener] && count > 0)
+        argos_links_given (self->links[listener], conn, self->frames[0], bytes);
     argos_role_t role = listener == LISTEN_INPROC ? ARGOS_ROLE_CORE : ARGOS_ROLE_LOCAL;
     //  One frame too few makes the pairs odd, which the core refuses by the sender's id
     argos_core_message (self->core, conn, role, self->frames, over ? count - 1 : count);
@@ -166,6 +171,15 @@ s_take_command (broker_t *self)
         self->terminated = true;
     zstr_free (&command);
     zmsg_destroy (&msg);
+}
+
+//  A connection is lost: a hint for the core.
+
+static void
+s_gone (void *arg, uint64_t conn)
+{
+    broker_t *self = arg;
+    argos_core_gone (self->core, conn);
 }
 
 //  Drain everything in turns, answers first: they free what messages wait for.
@@ -201,17 +215,24 @@ s_timeout (broker_t *self)
 static void
 s_run (broker_t *self)
 {
-    zmq_pollitem_t items[2 + LISTEN_COUNT] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
+    zmq_pollitem_t items[2 + 2 * LISTEN_COUNT] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
         { self->store, 0, ZMQ_POLLIN, 0 } };
     int count = 2;
-    for (listener_t listener = 0; listener < LISTEN_COUNT; listener++)
+    for (listener_t listener = 0; listener < LISTEN_COUNT; listener++) {
         if (self->listeners[listener])
             items[count++] = (zmq_pollitem_t){ self->listeners[listener], 0, ZMQ_POLLIN, 0 };
+        if (self->links[listener])
+            items[count++] =
+                (zmq_pollitem_t){ argos_links_socket (self->links[listener]), 0, ZMQ_POLLIN, 0 };
+    }
     while (!self->terminated && !self->failed) {
         if (zmq_poll (items, count, s_timeout (self)) < 0 && errno != EINTR)
             break;
         if (items[0].revents)
             s_take_command (self);
+        for (listener_t listener = 0; listener < LISTEN_COUNT; listener++)
+            if (self->links[listener])
+                argos_links_turn (self->links[listener], s_gone, self);
         s_drain (self);
         if (argos_core_due (self->core) <= s_mono ()) {
             argos_core_clock (self->core, s_mono (), s_wall ());
@@ -230,8 +251,11 @@ s_set_int (void *socket, int option, int value)
     assert (rc == 0);
 }
 
+//  A bound ROUTER, whose connections are followed when ret_links is given. NULL when it can't be
+//  bound.
+
 static void *
-s_router (const char *endpoint)
+s_router (const char *endpoint, const char *name, argos_links_t **ret_links)
 {
     void *socket = zmq_socket (zsys_init (), ZMQ_ROUTER);
     int64_t max = ARGOS_PART_MAX;
@@ -245,7 +269,11 @@ s_router (const char *endpoint)
     s_set_int (socket, ZMQ_BACKLOG, 256);
     s_set_int (socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
     zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &max, sizeof max);
-    if (zmq_bind (socket, endpoint) != 0) {
+    if (ret_links)
+        *ret_links = argos_links_new (socket, name);
+    if ((ret_links && !*ret_links) || zmq_bind (socket, endpoint) != 0) {
+        if (ret_links)
+            argos_links_destroy (ret_links);
         zmq_close (socket);
         return NULL;
     }
@@ -336,9 +364,11 @@ s_declare (broker_t *self, const char *const *services)
 static void
 s_destroy (broker_t *self)
 {
-    for (listener_t listener = 0; listener < LISTEN_COUNT; listener++)
+    for (listener_t listener = 0; listener < LISTEN_COUNT; listener++) {
+        argos_links_destroy (&self->links[listener]);
         if (self->listeners[listener])
             zmq_close (self->listeners[listener]);
+    }
     if (self->store)
         zmq_close (self->store);
     argos_core_destroy (&self->core);
@@ -354,12 +384,12 @@ s_start (broker_t *self, const argos_broker_config_t *config)
     if (!self->store || s_load (self, &config->core) != 0 || s_declare (self, always) != 0 ||
         s_declare (self, config->services) != 0)
         return "the store does not answer";
-    self->listeners[LISTEN_INPROC] = s_router (ARGOS_BROKER_INPROC);
+    self->listeners[LISTEN_INPROC] = s_router (ARGOS_BROKER_INPROC, "inproc", NULL);
     if (!self->listeners[LISTEN_INPROC])
         return "the inproc endpoint is taken";
     if (config->ipc) {
         mode_t old = umask (0077);
-        self->listeners[LISTEN_IPC] = s_router (config->ipc);
+        self->listeners[LISTEN_IPC] = s_router (config->ipc, "ipc", &self->links[LISTEN_IPC]);
         umask (old);
         if (!self->listeners[LISTEN_IPC])
             return "the ipc endpoint can't be bound";

@@ -1,0 +1,138 @@
+//  argos_links - the connections of a ROUTER: which descriptor each has, and when it is lost.
+//
+//  Invariant: a link is in the table from its first message until the monitor says that its
+//  descriptor is closed. Limits: one link a descriptor.
+
+#include "argos_links.h"
+
+#include "argos_meter.h"
+#include "argos_zframe.h"
+
+#include <assert.h>
+#include <czmq.h>
+#include <uthash.h>
+
+//  A connection that has sent something
+
+typedef struct {
+    uint64_t conn;        //  The owner's name for it
+    int fd;               //  Its descriptor
+    UT_hash_handle hh;    //  By conn
+    UT_hash_handle hh_fd; //  By descriptor
+} link_t;
+
+struct argos_links {
+    void *router;  //  Whose connections
+    void *monitor; //  PAIR with its events
+    link_t *links; //  By conn
+    link_t *by_fd; //  By descriptor
+};
+
+static void
+s_drop (argos_links_t *self, link_t *link)
+{
+    HASH_DELETE (hh, self->links, link);
+    HASH_DELETE (hh_fd, self->by_fd, link);
+    free (link);
+}
+
+argos_links_t *
+argos_links_new (void *router, const char *name)
+{
+    char endpoint[64];
+    argos_links_t *self = calloc (1, sizeof *self);
+    assert (self);
+    void *context = NULL;
+    snprintf (endpoint, sizeof endpoint, "inproc://argos.links.%s", name);
+    self->router = router;
+    if (zmq_socket_monitor (
+            router, endpoint, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) == 0)
+        context = zsys_init ();
+    self->monitor = context ? zmq_socket (context, ZMQ_PAIR) : NULL;
+    if (!self->monitor || zmq_connect (self->monitor, endpoint) != 0)
+        argos_links_destroy (&self);
+    return self;
+}
+
+void
+argos_links_destroy (argos_links_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    argos_links_t *self = *self_p;
+    link_t *link, *next;
+    HASH_ITER (hh, self->links, link, next)
+    s_drop (self, link);
+    zmq_socket_monitor (self->router, NULL, 0);
+    if (self->monitor)
+        zmq_close (self->monitor);
+    free (self);
+    *self_p = NULL;
+}
+
+void *
+argos_links_socket (argos_links_t *self)
+{
+    return self->monitor;
+}
+
+//  One event of the monitor: a 16-bit event, a 32-bit value, then a frame with an address. Returns
+//  false when there is none.
+
+static bool
+s_event (argos_links_t *self, uint16_t *ret_event, int *ret_fd)
+{
+    unsigned char data[6], address[8];
+    int size = zmq_recv (self->monitor, data, sizeof data, ZMQ_DONTWAIT);
+    if (size < 0)
+        return false;
+    zmq_recv (self->monitor, address, sizeof address, 0);
+    assert (size == (int) sizeof data);
+    uint32_t value;
+    memcpy (ret_event, data, sizeof *ret_event);
+    memcpy (&value, data + 2, sizeof value);
+    *ret_fd = (int) value;
+    return true;
+}
+
+void
+argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn), void *arg)
+{
+    uint16_t event;
+    int fd;
+    while (s_event (self, &event, &fd)) {
+        if (event == ZMQ_EVENT_ACCEPTED) {
+            argos_meter_watch (fd);
+            continue;
+        }
+        link_t *link;
+        argos_meter_forget (fd);
+        HASH_FIND (hh_fd, self->by_fd, &fd, sizeof fd, link);
+        if (link) {
+            gone_fn (arg, link->conn);
+            s_drop (self, link);
+        }
+    }
+}
+
+void
+argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t bytes)
+{
+    link_t *link;
+    HASH_FIND (hh, self->links, &conn, sizeof conn, link);
+    if (!link) {
+        int fd = argos_zframe_fd (first);
+        if (fd < 0)
+            return;
+        HASH_FIND (hh_fd, self->by_fd, &fd, sizeof fd, link);
+        if (link)
+            s_drop (self, link); //  The descriptor has a new owner; the monitor is behind
+        link = calloc (1, sizeof *link);
+        assert (link);
+        link->conn = conn;
+        link->fd = fd;
+        HASH_ADD (hh, self->links, conn, sizeof link->conn, link);
+        HASH_ADD (hh_fd, self->by_fd, fd, sizeof link->fd, link);
+    }
+    argos_meter_given (link->fd, bytes);
+}

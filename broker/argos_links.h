@@ -1,0 +1,30 @@
+//  argos_links - the connections of a ROUTER: which descriptor each has, and when it is lost.
+//
+//  Follows the socket's monitor and the descriptors that libzmq names in its messages; feeds
+//  argos_meter. One thread, the ROUTER's. Limits: that of descriptors.
+
+#ifndef ARGOS_LINKS_H
+#define ARGOS_LINKS_H
+
+#include "argos_frame.h"
+
+#include <stdint.h>
+
+typedef struct argos_links argos_links_t;
+
+//  Follow the connections of a ROUTER that will be bound; name makes the inproc address unique.
+//  NULL when it can't.
+argos_links_t *argos_links_new (void *router, const char *name);
+void argos_links_destroy (argos_links_t **self_p);
+
+//  The socket to poll for events, and the call when there are some. gone_fn is called for each
+//  connection that was lost.
+void *argos_links_socket (argos_links_t *self);
+void argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn), void *arg);
+
+//  A message of `bytes` bytes has come from conn; first is a frame of it, made by
+//  argos_zframe_recv, but not the routing id.
+void argos_links_given (
+    argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t bytes);
+
+#endif

@@ -1,0 +1,21 @@
+//  argos_zframe - frames that are ZeroMQ messages: between a socket and argos_frame_t without a
+//  copy.
+
+#ifndef ARGOS_ZFRAME_H
+#define ARGOS_ZFRAME_H
+
+#include "argos_frame.h"
+
+//  The next frame of a ZeroMQ socket; new, the caller's. NULL when there is none (ZMQ_DONTWAIT,
+//  time-out) or on error.
+argos_frame_t *argos_zframe_recv (void *socket, int flags);
+
+//  Sends the frame; it stays the caller's. One that came by argos_zframe_recv shares its bytes, any
+//  other is copied; NULL is sent as an empty frame. Returns 0, or -1 (errno) when the socket takes
+//  nothing.
+int argos_zframe_send (const argos_frame_t *frame, void *socket, int flags);
+
+//  The descriptor of the connection that a frame came by, -1 when it is not known (inproc, a copy).
+int argos_zframe_fd (const argos_frame_t *frame);
+
+#endif
