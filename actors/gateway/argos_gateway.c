@@ -1,0 +1,388 @@
+//  argos_gateway - what the gateway does with a message.
+//
+//  Invariant: the parts depend on the case only; the same case gives the same parts, byte for byte.
+//  Pure: the time and the entropy are members of the case.
+
+#include "argos_gateway.h"
+
+#include "argos_command.h"
+#include "argos_header.h"
+#include "argos_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define PREVIEW_SIZE 1025 //  Bytes of the input kept in the run row, terminated
+
+void
+argos_gateway_policy_init (argos_gateway_policy_t *policy)
+{
+    *policy = (argos_gateway_policy_t){ .queue_max = 32 };
+    argos_route_policy_init (&policy->route);
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  What the message says
+
+static const json_t *
+s_source (const argos_gateway_case_t *self)
+{
+    return json_object_get (self->body, "source");
+}
+
+//  A text member of the body, NULL when it is absent.
+
+static const char *
+s_text (const argos_gateway_case_t *self, const char *name)
+{
+    return json_string_value (json_object_get (self->body, name));
+}
+
+//  Whether it came through the HTTP API, which is answered by the run itself.
+
+static bool
+s_is_api (const argos_gateway_case_t *self)
+{
+    const char *platform = json_string_value (json_object_get (s_source (self), "platform"));
+    return platform && strcmp (platform, "api_server") == 0;
+}
+
+//  The command in the message; NULL when it has none (*ret_unknown false) or one that nobody knows
+//  (true). What comes through the API is text in any case: a program means what it sends.
+
+static const argos_command_t *
+s_command (const argos_gateway_case_t *self, const char **ret_arguments, bool *ret_unknown)
+{
+    char name[ARGOS_COMMAND_NAME_MAX + 1];
+    const char *text = s_text (self, "text");
+    *ret_unknown = false;
+    if (!text || s_is_api (self) || !argos_command_parse (text, name, ret_arguments))
+        return NULL;
+    const argos_command_t *command = argos_command_find (name);
+    *ret_unknown = !command;
+    return command;
+}
+
+void
+argos_gateway_run (const argos_gateway_case_t *self, char *target)
+{
+    const char *given = s_text (self, "run_id");
+    if (given) {
+        argos_parts_cut (given, target, ARGOS_RUN_ID_SIZE);
+        return;
+    }
+    char digest[ARGOS_DIGEST_SIZE];
+    argos_parts_digest (self->from, self->id, digest);
+    snprintf (target, ARGOS_RUN_ID_SIZE, "run_%s", digest);
+}
+
+void
+argos_gateway_named (const argos_gateway_case_t *self, char *target)
+{
+    const char *given = s_text (self, "session_id");
+    *target = 0;
+    if (given)
+        argos_parts_cut (given, target, ARGOS_SESSION_ID_MAX + 1);
+    else if (s_is_api (self))
+        argos_gateway_run (self, target);
+}
+
+//  Session ids end up in tools and on disks of people: no path tricks, nothing that does not print.
+
+static bool
+s_session_valid (const char *id)
+{
+    if (strstr (id, "..") || strpbrk (id, "/\\"))
+        return false;
+    if (((id[0] | 0x20) >= 'a' && (id[0] | 0x20) <= 'z') && id[1] == ':')
+        return false;
+    for (; *id; id++)
+        if ((unsigned char) *id < 0x20 || *id == 0x7F)
+            return false;
+    return true;
+}
+
+//  The session of a read result that can still be used: its id, or NULL.
+
+static const char *
+s_open_session (const json_t *result)
+{
+    const json_t *session = json_object_get (result, "session");
+    const json_t *ended = json_object_get (session, "ended_at");
+    if (!json_is_object (session) || (ended && !json_is_null (ended)))
+        return NULL;
+    return json_string_value (json_object_get (session, "id"));
+}
+
+void
+argos_gateway_session (const argos_gateway_case_t *self, char *target)
+{
+    argos_gateway_named (self, target);
+    const json_t *result = *target ? self->session : self->route;
+    const char *id = s_open_session (result);
+    argos_parts_cut (id ? id : "", target, ARGOS_SESSION_ID_MAX + 1);
+}
+
+bool
+argos_gateway_allowed (const argos_gateway_case_t *self)
+{
+    char base[ARGOS_NAME_MAX + 1];
+    argos_name_base (self->from, base);
+    return !s_is_api (self) || strcmp (base, "api") == 0;
+}
+
+argos_gateway_read_t
+argos_gateway_needs (const argos_gateway_case_t *self)
+{
+    char session[ARGOS_SESSION_ID_MAX + 1];
+    bool unknown;
+    const argos_command_t *command = s_command (self, NULL, &unknown);
+    argos_gateway_named (self, session);
+    unsigned needs = *session ? ARGOS_GATEWAY_SESSION : ARGOS_GATEWAY_ROUTE;
+    if (command)
+        needs |= command->needs | ARGOS_GATEWAY_ROUTE;
+    needs &= ~self->have;
+    //  Without a session there is no lane to look at; it is known once the first two have been read
+    if (needs == ARGOS_GATEWAY_LANE || needs == (ARGOS_GATEWAY_LANE | ARGOS_GATEWAY_AGENT)) {
+        argos_gateway_session (self, session);
+        if (!*session)
+            needs &= ~(unsigned) ARGOS_GATEWAY_LANE;
+    }
+    return (argos_gateway_read_t) (needs & -needs);
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Decisions
+
+//  The key of the route, and the version that was read (0 = there is none).
+
+static int64_t
+s_route (const argos_gateway_case_t *self, char *key)
+{
+    if (argos_route_key (s_source (self), &self->policy->route, key, ARGOS_ROUTE_KEY_MAX + 1) != 0)
+        *key = 0;
+    const json_t *route = json_object_get (self->route, "route");
+    return json_integer_value (json_object_get (route, "version"));
+}
+
+//  Expect the route to be as it was read.
+
+static void
+s_expect_route (const argos_gateway_case_t *self, json_t *parts)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    int64_t version = s_route (self, key);
+    argos_parts_store_new (parts, "expect",
+        json_pack ("{s:s, s:s, s:I}", "row", "route", "key", key, "version", (json_int_t) version));
+}
+
+//  A session row for id.
+
+static void
+s_create (const argos_gateway_case_t *self, const char *id, json_t *parts)
+{
+    argos_parts_store_new (
+        parts, "session.create", json_pack ("{s:s, s:O}", "id", id, "source", s_source (self)));
+}
+
+void
+argos_gateway_open (const argos_gateway_case_t *self, char *target, json_t *parts)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    time_t seconds = (time_t) (self->wall / 1000);
+    struct tm when;
+    gmtime_r (&seconds, &when);
+    size_t length = strftime (target, ARGOS_SESSION_ID_MAX, "%Y%m%d_%H%M%S", &when);
+    snprintf (target + length, ARGOS_SESSION_ID_MAX + 1 - length, "_%08" PRIx32,
+        (uint32_t) (self->entropy ^ (self->entropy >> 32)));
+    s_route (self, key);
+    s_expect_route (self, parts);
+    s_create (self, target, parts);
+    argos_parts_store_new (parts, "route.bind",
+        json_pack ("{s:s, s:s, s:O}", "key", key, "session_id", target, "source", s_source (self)));
+}
+
+//  Parts that find or make the session of a turn; its id goes to target. Returns NULL, or why there
+//  can't be a turn.
+
+static const char *
+s_choose (const argos_gateway_case_t *self, char *target, bool *ret_new, json_t *parts)
+{
+    char named[ARGOS_SESSION_ID_MAX + 1];
+    argos_gateway_named (self, named);
+    argos_gateway_session (self, target);
+    *ret_new = !*target;
+    if (!*named) {
+        if (*ret_new)
+            argos_gateway_open (self, target, parts);
+        else
+            s_expect_route (self, parts);
+        return NULL;
+    }
+    if (!s_session_valid (named))
+        return "the session id is not valid";
+    if (*target)
+        return NULL;
+    if (json_is_object (json_object_get (self->session, "session")))
+        return "that session has ended";
+    argos_parts_cut (named, target, ARGOS_SESSION_ID_MAX + 1);
+    s_create (self, target, parts);
+    return NULL;
+}
+
+//  The turn itself: everything of the message that concerns the agent.
+
+static json_t *
+s_turn (const argos_gateway_case_t *self, const char *run, const char *session, bool fresh)
+{
+    static const char *const copied[] = { "text", "source", "instructions", "history", "model" };
+    char service[ARGOS_NAME_MAX + 1];
+    json_t *body = json_pack ("{s:s, s:s}", "run_id", run, "session_id", session);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        json_t *value = json_object_get (self->body, copied[i]);
+        if (value)
+            json_object_set (body, copied[i], value);
+    }
+    if (argos_parts_service (s_source (self), service))
+        json_object_set_new (body, "deliver", json_string (service));
+    if (s_text (self, "message_id"))
+        json_object_set_new (body, "reply_to", json_string (s_text (self, "message_id")));
+    if (fresh)
+        json_object_set_new (body, "new_session", json_true ());
+    return body;
+}
+
+//  The row of the run; the API has made its own already, before it answered its client.
+
+static void
+s_run_row (const argos_gateway_case_t *self, const char *run, const char *session, json_t *parts)
+{
+    if (s_is_api (self)) {
+        argos_parts_store_new (
+            parts, "run.bind", json_pack ("{s:s, s:s}", "run_id", run, "session_id", session));
+        return;
+    }
+    char owner[ARGOS_NAME_MAX + 1], preview[PREVIEW_SIZE];
+    argos_name_base (self->from, owner);
+    argos_parts_cut (s_text (self, "text") ? s_text (self, "text") : "", preview, sizeof preview);
+    json_t *row = json_pack ("{s:s, s:s, s:s, s:s}", "run_id", run, "owner", owner, "session_id",
+        session, "input", preview);
+    if (s_text (self, "model"))
+        json_object_set_new (row, "model", json_string (s_text (self, "model")));
+    argos_parts_store_new (parts, "run.create", row);
+}
+
+//  Ordinary text: a turn at the end of its session's lane.
+
+static json_t *
+s_ordinary (const argos_gateway_case_t *self)
+{
+    char run[ARGOS_RUN_ID_SIZE], session[ARGOS_SESSION_ID_MAX + 1];
+    bool fresh;
+    json_t *parts = json_array ();
+    argos_gateway_run (self, run);
+    const char *problem = s_choose (self, session, &fresh, parts);
+    if (problem) {
+        json_decref (parts);
+        return argos_gateway_refuse (self, problem);
+    }
+    s_run_row (self, run, session, parts);
+    argos_parts_store_new (parts, "expect",
+        json_pack ("{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max",
+            self->policy->queue_max));
+    argos_parts_turn_new (
+        parts, "turn.request", run, session, false, s_turn (self, run, session, fresh));
+    return parts;
+}
+
+//  A command that is not in the table is said so, and never shown to a model.
+
+static json_t *
+s_unknown (const argos_gateway_case_t *self)
+{
+    char name[ARGOS_COMMAND_NAME_MAX + 1], reason[128];
+    argos_command_parse (s_text (self, "text"), name, NULL);
+    snprintf (reason, sizeof reason, "there is no command /%s; /help lists them", name);
+    return argos_gateway_refuse (self, reason);
+}
+
+json_t *
+argos_gateway_decide (const argos_gateway_case_t *self)
+{
+    char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1];
+    const char *arguments = "";
+    bool unknown;
+    if (!s_is_api (self) && !argos_parts_service (s_source (self), service))
+        return NULL;
+    if (argos_route_key (s_source (self), &self->policy->route, key, sizeof key) != 0)
+        return NULL;
+    const argos_command_t *command = s_command (self, &arguments, &unknown);
+    if (unknown)
+        return s_unknown (self);
+    if (!command)
+        return s_ordinary (self);
+    json_t *parts = json_array ();
+    command->handler (self, arguments, parts);
+    return parts;
+}
+
+json_t *
+argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason)
+{
+    char run[ARGOS_RUN_ID_SIZE], digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
+    char cut[900], text[1024];
+    json_t *parts = json_array ();
+    if (s_is_api (self)) {
+        argos_gateway_run (self, run);
+        argos_parts_failed (parts, run, reason);
+        return parts;
+    }
+    argos_parts_digest (self->from, self->id, digest);
+    snprintf (id, sizeof id, "ref_%s", digest);
+    argos_parts_cut (reason, cut, sizeof cut);
+    snprintf (text, sizeof text, "⚠️ Not accepted: %s.", cut);
+    argos_parts_deliver (parts, s_source (self), id, "error", text, s_text (self, "message_id"));
+    return parts;
+}
+
+bool
+argos_gateway_is_room (const json_t *parts, int index)
+{
+    const json_t *part = index < 0 ? NULL : json_array_get (parts, (size_t) index);
+    const char *type = json_string_value (json_object_get (part, "type"));
+    const char *row = json_string_value (json_object_get (json_object_get (part, "body"), "row"));
+    return type && row && strcmp (type, "expect") == 0 && strcmp (row, "lane") == 0;
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Dead letters
+
+json_t *
+argos_gateway_dead (const json_t *notice)
+{
+    const char *type = json_string_value (json_object_get (notice, "type"));
+    const char *code = json_string_value (json_object_get (notice, "code"));
+    const char *own = json_string_value (json_object_get (notice, "id"));
+    const json_t *body = json_object_get (notice, "body");
+    char reason[256], text[512], id[64];
+    json_t *parts = json_array ();
+    if (!type || !own)
+        return parts;
+    bool turn = strcmp (type, "turn.request") == 0;
+    if (!turn && strcmp (type, "message.inbound") != 0)
+        return parts; //  Nobody waits for it; it stays to be seen among the dead letters
+    snprintf (reason, sizeof reason, "given up after %" JSON_INTEGER_FORMAT " attempts: %.64s",
+        json_integer_value (json_object_get (notice, "attempt")), code ? code : "internal");
+    const char *run = turn ? own : json_string_value (json_object_get (body, "run_id"));
+    if (run)
+        argos_parts_failed (parts, run, reason);
+    snprintf (id, sizeof id, "dead_%" JSON_INTEGER_FORMAT,
+        json_integer_value (json_object_get (notice, "seq")));
+    snprintf (text, sizeof text, "⚠️ Your message failed: %s.", reason);
+    const char *reply_to =
+        json_string_value (json_object_get (body, turn ? "reply_to" : "message_id"));
+    argos_parts_deliver (parts, json_object_get (body, "source"), id, "error", text, reply_to);
+    return parts;
+}

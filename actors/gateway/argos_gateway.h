@@ -1,0 +1,94 @@
+//  argos_gateway - what the gateway does with a message: pure decisions, no socket, clock or random
+//  number.
+//
+//  The shell (argos_gateway_actor) fills a case: the message, the time, some entropy, and whatever
+//  argos_gateway_needs asks to read. argos_gateway_decide then answers with the parts of the one
+//  `done` that consumes the message. What is decided on reads carries an `expect`, so that a case
+//  decided on old facts is refused by the store and is read and decided again.
+//
+//  A part is a JSON object {"type", "to", "id"?, "key"?, "durable"?, "side"?, "urgent"?, "last"?,
+//  "body"}.
+
+#ifndef ARGOS_GATEWAY_H
+#define ARGOS_GATEWAY_H
+
+#include "argos_route_key.h"
+
+#include <stdint.h>
+
+#define ARGOS_SESSION_ID_MAX 256 //  Bytes of a session id
+#define ARGOS_RUN_ID_SIZE 37     //  run_ and 32 hex digits, terminated
+
+//  What can be read for a decision
+
+typedef enum {
+    ARGOS_GATEWAY_ROUTE = 1,   //  route.get of the session key
+    ARGOS_GATEWAY_SESSION = 2, //  session.get of the id that the message names
+    ARGOS_GATEWAY_LANE = 4,    //  lane.list of service turn, key = the session
+    ARGOS_GATEWAY_AGENT = 8    //  agent.status
+} argos_gateway_read_t;
+
+typedef struct {
+    argos_route_policy_t route; //  Who shares a session
+    int queue_max;              //  Turns waiting in one session, 32 by default
+} argos_gateway_policy_t;
+
+typedef struct {
+    const argos_gateway_policy_t *policy; //  Settings
+    const char *from;                     //  Sender of the message, as authenticated
+    const char *id;                       //  Its id
+    const json_t *body;                   //  message.inbound, checked by its schema
+    int64_t wall;                         //  Msec since 1970
+    uint64_t entropy;                     //  Random bits, for the name of a new session
+    unsigned have;                        //  Which of the following have been read
+    const json_t *route;                  //  Result of route.get
+    const json_t *session;                //  Result of session.get
+    const json_t *lane;                   //  Result of lane.list
+    const json_t *agent;                  //  agent.status.result; NULL when there was no answer
+} argos_gateway_case_t;
+
+//  The defaults of above.
+void argos_gateway_policy_init (argos_gateway_policy_t *policy);
+
+//  Which one to read next; 0 = enough is known to decide.
+argos_gateway_read_t argos_gateway_needs (const argos_gateway_case_t *self);
+
+//  The session that the message belongs to as far as is known; "" when it has none yet. target has
+//  ARGOS_SESSION_ID_MAX + 1 bytes.
+void argos_gateway_session (const argos_gateway_case_t *self, char *target);
+
+//  The session that the message asks for by name, "" when it leaves that to the route. A run of the
+//  API without a session has one of its own, called like the run. target has ARGOS_SESSION_ID_MAX +
+//  1 bytes.
+void argos_gateway_named (const argos_gateway_case_t *self, char *target);
+
+//  Adds what opens a new session for the message (expectation on the route, session row, route) to
+//  parts; its id goes to target, ARGOS_SESSION_ID_MAX + 1 bytes.
+void argos_gateway_open (const argos_gateway_case_t *self, char *target, json_t *parts);
+
+//  The run of the message: the one it names, else made from the sender's base name and the id.
+//  target has ARGOS_RUN_ID_SIZE bytes.
+void argos_gateway_run (const argos_gateway_case_t *self, char *target);
+
+//  Whether this sender may speak as this source. Every peer that gets as far as the gateway runs on
+//  this host as the same user, and all of their platforms are let in; only the platform api_server
+//  belongs to the actor `api` alone, because its runs are answered by their rows. Who of a
+//  platform's users may speak is not decided here yet: adapters are trusted.
+bool argos_gateway_allowed (const argos_gateway_case_t *self);
+
+//  The parts of the done; new, the caller's, may be empty. NULL when the message can't be handled
+//  at all (no valid service to answer to): then it has to be rejected as invalid.
+json_t *argos_gateway_decide (const argos_gateway_case_t *self);
+
+//  The parts that refuse the message visibly instead: an error to its chat, or a failed run for the
+//  API. New, the caller's.
+json_t *argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason);
+
+//  The parts that tell about a dead letter (body of a message.dead). New, the caller's; empty when
+//  there is nobody to tell.
+json_t *argos_gateway_dead (const json_t *notice);
+
+//  Whether part number `index` of parts is the expectation that the lane has room.
+bool argos_gateway_is_room (const json_t *parts, int index);
+
+#endif

@@ -1,0 +1,446 @@
+//  argos_gateway_actor - the shell around argos_gateway: leases, reads, decides, commits.
+//
+//  Invariant: every leased message ends in exactly one of done, release or on_lost, and its job is
+//  freed once nothing that was asked for it is unanswered. Limits: 64 messages at a time; five
+//  decisions per message, then it is refused visibly.
+
+#include "argos_gateway_actor.h"
+
+#include "argos_actor.h"
+#include "argos_header.h"
+#include "argos_log.h"
+#include "argos_shell.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define NAME "gateway"
+#define SLOTS 64          //  Messages in hand
+#define TRIES_MAX 5       //  Decisions on facts that were old when they reached the store
+#define RETRY_MS 1000     //  Pause before a message is tried again when something is not available
+#define AGENT_TTL_MS 1000 //  Patience with the agent for /status
+#define READ_TTL_MS 10000 //  Patience with the store
+#define READY_MS 10000    //  The broker has to welcome us within this
+
+typedef struct gateway gateway_t;
+
+//  One message in hand
+
+typedef struct {
+    gateway_t *gateway;         //  Whose
+    argos_lease_t *lease;       //  NULL once it is lost
+    json_t *body;               //  Of the message
+    json_t *read[4];            //  Route, session, lane, agent; NULL = not read or no answer
+    json_t *parts;              //  Of the done that is under way
+    char *from, *id;            //  Of the message
+    int64_t asked;              //  Which read is under way
+    int tries;                  //  Decisions so far
+    bool dead;                  //  It is a message.dead
+    bool refusing;              //  The parts refuse the message
+    bool waiting;               //  An answer is outstanding
+    argos_gateway_case_t facts; //  What the decision is made on
+} job_t;
+
+struct gateway {
+    zsock_t *pipe;                 //  Command pipe to our owner
+    argos_shell_t *shell;          //  The loop
+    argos_gateway_policy_t policy; //  Own copy
+    char *profile;                 //  Own copy
+    bool ready;                    //  READY has been said
+    bool stopping;                 //  The peer is going away: send nothing more
+};
+
+static void s_job_go (job_t *self);
+
+static void
+s_job_destroy (job_t **self_p)
+{
+    job_t *self = *self_p;
+    if (!self)
+        return;
+    json_decref (self->body);
+    json_decref (self->parts);
+    for (size_t i = 0; i < sizeof self->read / sizeof *self->read; i++)
+        json_decref (self->read[i]);
+    free (self->from);
+    free (self->id);
+    free (self);
+    *self_p = NULL;
+}
+
+//  Give the message back, or away (reject), and be done with it.
+
+static void
+s_job_release (job_t *self, const char *reject)
+{
+    if (self->lease && !self->gateway->stopping)
+        argos_lease_release (&self->lease, reject ? 0 : RETRY_MS, !reject, reject);
+    s_job_destroy (&self);
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Committing
+
+//  A part as the peer wants it. The strings stay with the JSON.
+
+static argos_peer_part_t
+s_part (const json_t *json)
+{
+    json_t *body = json_object_get (json, "body");
+    return (argos_peer_part_t){
+        .type = json_string_value (json_object_get (json, "type")),
+        .to = json_string_value (json_object_get (json, "to")),
+        .id = json_string_value (json_object_get (json, "id")),
+        .key = json_string_value (json_object_get (json, "key")),
+        .durable = json_is_true (json_object_get (json, "durable")),
+        .side = json_is_true (json_object_get (json, "side")),
+        .urgent = json_is_true (json_object_get (json, "urgent")),
+        .last = json_is_true (json_object_get (json, "last")),
+        .body = json_incref (body),
+    };
+}
+
+//  Refuse the message visibly; when even that was refused, it goes to the dead letters.
+
+static void
+s_job_refuse (job_t *self, argos_err_t code, const char *reason)
+{
+    if (self->refusing || self->dead) {
+        s_job_release (self, argos_err_name (code));
+        return;
+    }
+    self->refusing = true;
+    json_decref (self->parts);
+    self->parts = argos_gateway_refuse (&self->facts, reason);
+    s_job_go (self);
+}
+
+//  A done was refused because the facts have changed: read and decide again, or say what is in the
+//  way.
+
+static void
+s_job_conflict (job_t *self, int part)
+{
+    if (argos_gateway_is_room (self->parts, part)) {
+        s_job_refuse (self, ARGOS_BUSY, "too many messages wait in this session already");
+        return;
+    }
+    if (++self->tries >= TRIES_MAX) {
+        s_job_refuse (
+            self, ARGOS_CONFLICT, "its id is in use, or the session changes all the time");
+        return;
+    }
+    json_decref (self->parts);
+    self->parts = NULL;
+    for (size_t i = 0; i < sizeof self->read / sizeof *self->read; i++) {
+        json_decref (self->read[i]);
+        self->read[i] = NULL;
+    }
+    self->facts.have = 0;
+    s_job_go (self);
+}
+
+//  What tells about a dead letter is told as far as it can be: a part that is refused is left out.
+
+static void
+s_job_leave_out (job_t *self, const argos_peer_answer_t *answer)
+{
+    argos_log (ARGOS_LOG_WARN, NAME, "part left out", "code=%s part=%d reason=\"%s\"",
+        argos_err_name (answer->code), answer->part, answer->reason);
+    json_array_remove (self->parts, (size_t) answer->part);
+    s_job_go (self);
+}
+
+static bool
+s_again_later (argos_err_t code)
+{
+    return code == ARGOS_BUSY || code == ARGOS_NO_SPACE || code == ARGOS_INTERNAL ||
+           code == ARGOS_EXPIRED || code == ARGOS_CREDIT;
+}
+
+//  Whether it was the answer to the chat that can't be sent, because nobody has ever served that
+//  platform.
+
+static bool
+s_nobody_to_tell (const job_t *self, const argos_peer_answer_t *answer)
+{
+    const json_t *part = json_array_get (self->parts, (size_t) answer->part);
+    const char *type = json_string_value (json_object_get (part, "type"));
+    return answer->code == ARGOS_NO_SERVICE && type && streq (type, "deliver.request");
+}
+
+static void
+s_on_done (void *arg, const argos_peer_answer_t *answer)
+{
+    job_t *self = arg;
+    self->waiting = false;
+    if (self->gateway->stopping) {
+        s_job_destroy (&self);
+        return;
+    }
+    if (answer->code == ARGOS_OK || !self->lease || answer->code == ARGOS_FENCED ||
+        answer->code == ARGOS_GONE) {
+        if (self->lease)
+            argos_lease_set_data (self->lease, NULL); //  on_lost may follow
+        s_job_destroy (&self);
+        return;
+    }
+    argos_log (ARGOS_LOG_DEBUG, NAME, "done refused", "code=%s part=%d reason=\"%s\"",
+        argos_err_name (answer->code), answer->part, answer->reason);
+    bool part = answer->part >= 0 && (size_t) answer->part < json_array_size (self->parts);
+    if (answer->code == ARGOS_MAIL)
+        s_job_go (self);
+    else if (s_again_later (answer->code))
+        s_job_release (self, NULL);
+    else if (part && (self->dead || self->refusing || s_nobody_to_tell (self, answer)))
+        s_job_leave_out (self, answer);
+    else if (answer->code == ARGOS_CONFLICT && !self->dead && !self->refusing)
+        s_job_conflict (self, answer->part);
+    else
+        s_job_refuse (self, answer->code, answer->reason);
+}
+
+//  Send the done with the parts.
+
+static void
+s_job_done (job_t *self)
+{
+    argos_peer_part_t parts[ARGOS_PARTS_MAX];
+    size_t count = json_array_size (self->parts);
+    assert (count <= ARGOS_PARTS_MAX); //  We make at most six
+    for (size_t i = 0; i < count; i++)
+        parts[i] = s_part (json_array_get (self->parts, i));
+    self->waiting = true;
+    argos_err_t code = argos_lease_done (self->lease, parts, count, NULL, 0, s_on_done, self);
+    if (code == ARGOS_OK)
+        return;
+    self->waiting = false;
+    if (code == ARGOS_BUSY)
+        s_job_release (self, NULL);
+    else
+        s_job_refuse (self, code, argos_err_text (code));
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Reading
+
+static void
+s_on_read (void *arg, const argos_peer_answer_t *answer)
+{
+    job_t *self = arg;
+    self->waiting = false;
+    if (!self->lease || self->gateway->stopping) {
+        s_job_destroy (&self);
+        return;
+    }
+    bool agent = self->asked == ARGOS_GATEWAY_AGENT;
+    if (answer->code != ARGOS_OK && !agent) {
+        argos_log (ARGOS_LOG_WARN, NAME, "read failed", "code=%s reason=\"%s\"",
+            argos_err_name (answer->code), answer->reason);
+        s_job_release (self, NULL);
+        return;
+    }
+    json_t *body = answer->code == ARGOS_OK ? json_incref (answer->body) : NULL;
+    switch (self->asked) {
+    case ARGOS_GATEWAY_ROUTE:
+        self->facts.route = self->read[0] = body;
+        break;
+    case ARGOS_GATEWAY_SESSION:
+        self->facts.session = self->read[1] = body;
+        break;
+    case ARGOS_GATEWAY_LANE:
+        self->facts.lane = self->read[2] = body;
+        break;
+    default:
+        self->facts.agent = self->read[3] = body;
+    }
+    self->facts.have |= (unsigned) self->asked;
+    s_job_go (self);
+}
+
+//  The question that answers `what`.
+
+static argos_peer_part_t
+s_question (const job_t *self, argos_gateway_read_t what)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1], session[ARGOS_SESSION_ID_MAX + 1];
+    argos_peer_part_t part = { .to = "store", .ttl_ms = READ_TTL_MS };
+    switch (what) {
+    case ARGOS_GATEWAY_ROUTE:
+        argos_route_key (
+            json_object_get (self->body, "source"), &self->gateway->policy.route, key, sizeof key);
+        part.type = "route.get";
+        part.body = json_pack ("{s:s}", "key", key);
+        break;
+    case ARGOS_GATEWAY_SESSION:
+        argos_gateway_named (&self->facts, session);
+        part.type = "session.get";
+        part.body = json_pack ("{s:s}", "id", session);
+        break;
+    case ARGOS_GATEWAY_LANE:
+        argos_gateway_session (&self->facts, session);
+        part.type = "lane.list";
+        part.body = json_pack ("{s:s, s:s}", "service", "turn", "key", session);
+        break;
+    default:
+        part.type = "agent.status";
+        part.to = "actor:agent";
+        part.ttl_ms = AGENT_TTL_MS;
+    }
+    return part;
+}
+
+//  Read what is still needed, else decide, else commit.
+
+static void
+s_job_go (job_t *self)
+{
+    argos_gateway_read_t what = self->parts ? 0 : argos_gateway_needs (&self->facts);
+    if (what) {
+        argos_peer_part_t part = s_question (self, what);
+        self->asked = what;
+        self->waiting = true;
+        if (argos_peer_send (argos_shell_peer (self->gateway->shell), &part, s_on_read, self) ==
+            ARGOS_OK)
+            return;
+        self->waiting = false;
+        s_job_release (self, NULL);
+        return;
+    }
+    if (!self->parts)
+        self->parts = argos_gateway_decide (&self->facts);
+    if (self->parts)
+        s_job_done (self);
+    else
+        s_job_release (self, argos_err_name (ARGOS_INVALID));
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Handlers of the peer
+
+static void
+s_on_lease (void *ctx, const argos_peer_msg_t *msg)
+{
+    gateway_t *self = ctx;
+    job_t *job = calloc (1, sizeof *job);
+    if (!job)
+        abort ();
+    job->gateway = self;
+    job->lease = msg->lease;
+    job->body = json_incref (msg->body);
+    job->from = strdup (msg->from);
+    job->id = strdup (msg->id);
+    job->dead = streq (msg->type, "message.dead");
+    randombytes_buf (&job->facts.entropy, sizeof job->facts.entropy);
+    job->facts.policy = &self->policy;
+    job->facts.from = job->from;
+    job->facts.id = job->id;
+    job->facts.body = job->body;
+    job->facts.wall = argos_shell_wall ();
+    argos_lease_set_data (msg->lease, job);
+    if (job->dead) {
+        const char *type = json_string_value (json_object_get (job->body, "type"));
+        const char *code = json_string_value (json_object_get (job->body, "code"));
+        argos_log (ARGOS_LOG_WARN, NAME, "dead letter",
+            "seq=%" JSON_INTEGER_FORMAT " type=%s code=%s",
+            json_integer_value (json_object_get (job->body, "seq")), type ? type : "?",
+            code ? code : "?");
+        job->parts = argos_gateway_dead (job->body);
+    }
+    else if (!argos_gateway_allowed (&job->facts)) {
+        argos_log (ARGOS_LOG_WARN, NAME, "message denied", "from=%s", job->from);
+        s_job_release (job, argos_err_name (ARGOS_DENIED));
+        return;
+    }
+    s_job_go (job);
+}
+
+static void
+s_on_lost (void *ctx, argos_lease_t *lease)
+{
+    (void) ctx;
+    job_t *job = argos_lease_data (lease);
+    if (!job)
+        return;
+    job->lease = NULL;
+    if (!job->waiting)
+        s_job_destroy (&job);
+}
+
+//  The store answers in order, so that the service is declared when this has been answered.
+
+static void
+s_on_declared (void *arg, const argos_peer_answer_t *answer)
+{
+    gateway_t *self = arg;
+    if (self->stopping || self->ready)
+        return;
+    self->ready = answer->code == ARGOS_OK;
+    argos_shell_timer (self->shell, -1, NULL, NULL);
+    argos_actor_ready (self->pipe, self->ready);
+    if (!self->ready)
+        argos_shell_stop (self->shell);
+}
+
+static void
+s_on_welcome (void *ctx, bool new_store)
+{
+    (void) new_store;
+    gateway_t *self = ctx;
+    argos_peer_part_t part = { .type = "status.get", .to = "store", .ttl_ms = READ_TTL_MS };
+    if (!self->ready)
+        argos_peer_send (argos_shell_peer (self->shell), &part, s_on_declared, self);
+}
+
+static void
+s_on_late (void *arg)
+{
+    gateway_t *self = arg;
+    argos_actor_ready (self->pipe, false);
+    argos_shell_stop (self->shell);
+}
+
+static void
+s_on_final (void *ctx, argos_err_t code, const char *reason)
+{
+    (void) code;
+    gateway_t *self = ctx;
+    if (self->ready)
+        argos_actor_fail (self->pipe, reason);
+    else
+        argos_actor_ready (self->pipe, false);
+    argos_shell_stop (self->shell);
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Lifecycle
+
+void
+argos_gateway_actor (zsock_t *pipe, void *config)
+{
+    static const char *const types[] = { "message.inbound", "message.dead", NULL };
+    const argos_gateway_config_t *settings = config;
+    gateway_t self = { .pipe = pipe, .policy = settings->policy };
+    argos_peer_config_t peer = { .name = NAME,
+        .endpoint = settings->endpoint,
+        .handlers = { .ctx = &self,
+            .on_welcome = s_on_welcome,
+            .on_lease = s_on_lease,
+            .on_lost = s_on_lost,
+            .on_final = s_on_final } };
+    if (settings->policy.route.profile)
+        self.profile = strdup (settings->policy.route.profile);
+    self.policy.route.profile = self.profile;
+    self.shell = argos_shell_new (pipe, &peer);
+    if (self.shell) {
+        argos_peer_serve (argos_shell_peer (self.shell), NAME, SLOTS, types);
+        argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
+        argos_shell_run (self.shell);
+    }
+    else
+        argos_actor_ready (pipe, false);
+    self.stopping =
+        true; //  Jobs that wait for an answer are freed by the peer's last words to them
+    argos_shell_destroy (&self.shell);
+    free (self.profile);
+}

@@ -1,0 +1,398 @@
+//  Decisions of the gateway: for a message and what is known, exactly these parts.
+
+#include "argos_gateway.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WALL_MS 1764288000123 //  2025-11-28 00:00:00.123 UTC
+#define CHAT                                                                                       \
+    "'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1'},'message_id':'" \
+    "m1'"
+#define API "'source':{'platform':'api_server','account':'main','chat_type':'dm'}"
+#define RUN "run_00112233445566778899aabbccddeeff"
+#define ROUTE                                                                                      \
+    "{'route':{'key':'k','session_id':'s1','version':3},'session':{'id':'s1','ended_at':null}}"
+#define ENDED                                                                                      \
+    "{'route':{'key':'k','session_id':'s1','version':3},'session':{'id':'s1','ended_at':5}}"
+#define NOTHING "{'route':null,'session':null}"
+
+typedef struct {
+    argos_gateway_policy_t policy; //  Defaults
+    argos_gateway_case_t gateway;  //  The case
+    json_t *owned[8];              //  What the case borrows
+    size_t owned_count;            //  How many
+} fixture_t;
+
+static json_t *
+s_json (fixture_t *self, const char *text)
+{
+    char quoted[2048];
+    snprintf (quoted, sizeof quoted, "%s", text);
+    for (char *c = quoted; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    json_t *json = json_loads (quoted, 0, NULL);
+    assert_non_null (json);
+    self->owned[self->owned_count++] = json;
+    return json;
+}
+
+//  A case with the body; route NULL = not read.
+
+static void
+s_begin (fixture_t *self, const char *body, const char *route)
+{
+    *self = (fixture_t){ .owned_count = 0 };
+    argos_gateway_policy_init (&self->policy);
+    self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
+        .from = "test.main",
+        .id = "main:c1:m1",
+        .body = s_json (self, body),
+        .wall = WALL_MS,
+        .entropy = 0x1122334400000000 };
+    if (route) {
+        self->gateway.route = s_json (self, route);
+        self->gateway.have |= ARGOS_GATEWAY_ROUTE;
+    }
+}
+
+static void
+s_end (fixture_t *self, json_t *parts)
+{
+    json_decref (parts);
+    for (size_t i = 0; i < self->owned_count; i++)
+        json_decref (self->owned[i]);
+}
+
+//  Whether the parts have these types, in order, separated by spaces.
+
+static void
+s_assert_types (const json_t *parts, const char *types)
+{
+    char found[512] = "";
+    size_t length = 0;
+    assert_non_null (parts);
+    for (size_t i = 0; i < json_array_size (parts); i++)
+        length += (size_t) snprintf (found + length, sizeof found - length, "%s%s", i ? " " : "",
+            json_string_value (json_object_get (json_array_get (parts, i), "type")));
+    assert_string_equal (found, types);
+}
+
+//  A text at a dotted place of part number index, "" when absent.
+
+static const char *
+s_at (const json_t *parts, size_t index, const char *member, const char *inner)
+{
+    const json_t *value = json_object_get (json_array_get (parts, index), member);
+    if (inner)
+        value = json_object_get (value, inner);
+    return json_string_value (value) ? json_string_value (value) : "";
+}
+
+static void
+the_first_message_opens_a_session (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" CHAT ",'text':'hello'}", NULL);
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_ROUTE);
+    s_end (&self, NULL);
+    s_begin (&self, "{" CHAT ",'text':'hello'}", NOTHING);
+    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect session.create route.bind run.create expect turn.request");
+    assert_string_equal (s_at (parts, 0, "body", "key"), "agent:main:test:dm:c1");
+    assert_int_equal (json_integer_value (json_object_get (
+                          json_object_get (json_array_get (parts, 0), "body"), "version")),
+        0);
+    assert_string_equal (s_at (parts, 1, "body", "id"), "20251128_000000_11223344");
+    assert_string_equal (s_at (parts, 2, "body", "session_id"), "20251128_000000_11223344");
+    assert_string_equal (s_at (parts, 3, "body", "owner"), "test.main");
+    assert_string_equal (s_at (parts, 5, "key", NULL), "20251128_000000_11223344");
+    assert_string_equal (s_at (parts, 5, "to", NULL), "service:turn");
+    assert_string_equal (s_at (parts, 5, "id", NULL), s_at (parts, 3, "body", "run_id"));
+    assert_string_equal (s_at (parts, 5, "body", "deliver"), "deliver.test.main");
+    assert_string_equal (s_at (parts, 5, "body", "reply_to"), "m1");
+    assert_true (json_is_true (
+        json_object_get (json_object_get (json_array_get (parts, 5), "body"), "new_session")));
+    assert_true (argos_gateway_is_room (parts, 4));
+    assert_false (argos_gateway_is_room (parts, 0));
+    assert_false (argos_gateway_is_room (parts, -1));
+    s_end (&self, parts);
+}
+
+static void
+the_next_message_joins_the_session_of_the_route (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" CHAT ",'text':'hello'}", ROUTE);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect run.create expect turn.request");
+    assert_int_equal (json_integer_value (json_object_get (
+                          json_object_get (json_array_get (parts, 0), "body"), "version")),
+        3);
+    assert_string_equal (s_at (parts, 3, "key", NULL), "s1");
+    s_end (&self, parts);
+    s_begin (&self, "{" CHAT ",'text':'hello'}", ENDED);
+    parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect session.create route.bind run.create expect turn.request");
+    s_end (&self, parts);
+}
+
+static void
+the_same_message_makes_the_same_run_at_every_instance (void **state)
+{
+    (void) state;
+    fixture_t self;
+    char first[ARGOS_RUN_ID_SIZE], second[ARGOS_RUN_ID_SIZE];
+    s_begin (&self, "{" CHAT ",'text':'hello'}", NULL);
+    argos_gateway_run (&self.gateway, first);
+    self.gateway.from = "test.main.2@edge";
+    argos_gateway_run (&self.gateway, second);
+    assert_string_equal (first, second);
+    assert_int_equal (strlen (first), 36);
+    self.gateway.id = "other";
+    argos_gateway_run (&self.gateway, second);
+    assert_string_not_equal (first, second);
+    s_end (&self, NULL);
+}
+
+static void
+a_run_of_the_api_keeps_its_row_and_gets_no_delivery (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" API ",'text':'/new is text here','run_id':'" RUN "'}", NULL);
+    self.gateway.from = "api";
+    assert_true (argos_gateway_allowed (&self.gateway));
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_SESSION);
+    self.gateway.session = s_json (&self, "{'session':null}");
+    self.gateway.have = ARGOS_GATEWAY_SESSION;
+    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "session.create run.bind expect turn.request");
+    assert_string_equal (s_at (parts, 0, "body", "id"), RUN);
+    assert_string_equal (s_at (parts, 3, "id", NULL), RUN);
+    assert_string_equal (s_at (parts, 3, "body", "deliver"), "");
+    json_decref (parts);
+    parts = argos_gateway_refuse (&self.gateway, "full");
+    s_assert_types (parts, "run.finish run.failed");
+    assert_string_equal (s_at (parts, 1, "to", NULL), "topic:run." RUN);
+    assert_true (json_is_true (json_object_get (json_array_get (parts, 1), "last")));
+    s_end (&self, parts);
+}
+
+static void
+a_named_session_is_used_made_or_refused (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *id, *session, *types; //  Name, what is read, expected parts
+    } rows[] = {
+        { "mine", "{'session':null}", "session.create run.bind expect turn.request" },
+        { "mine", "{'session':{'id':'mine','ended_at':null}}", "run.bind expect turn.request" },
+        { "mine", "{'session':{'id':'mine'}}", "run.bind expect turn.request" },
+        { "mine", "{'session':{'id':'mine','ended_at':1}}", "run.finish run.failed" },
+        { "../etc", "{'session':null}", "run.finish run.failed" },
+        { "c:x", "{'session':null}", "run.finish run.failed" },
+        { "a/b", "{'session':null}", "run.finish run.failed" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char body[512];
+        fixture_t self;
+        snprintf (body, sizeof body, "{" API ",'text':'x','run_id':'" RUN "','session_id':'%s'}",
+            rows[i].id);
+        s_begin (&self, body, NULL);
+        self.gateway.from = "api";
+        self.gateway.session = s_json (&self, rows[i].session);
+        self.gateway.have = ARGOS_GATEWAY_SESSION;
+        json_t *parts = argos_gateway_decide (&self.gateway);
+        s_assert_types (parts, rows[i].types);
+        s_end (&self, parts);
+    }
+}
+
+static void
+new_is_one_done_with_the_end_of_the_old_session (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" CHAT ",'text':'/new'}", ROUTE);
+    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect session.create route.bind session.end deliver.request");
+    assert_string_equal (s_at (parts, 3, "key", NULL), "s1");
+    assert_true (json_is_true (json_object_get (json_array_get (parts, 3), "side")));
+    assert_true (json_is_true (json_object_get (json_array_get (parts, 3), "urgent")));
+    assert_string_equal (s_at (parts, 4, "to", NULL), "service:deliver.test.main");
+    assert_string_equal (s_at (parts, 4, "key", NULL), "c1");
+    assert_non_null (strstr (s_at (parts, 4, "body", "text"), "✨"));
+    s_end (&self, parts);
+    s_begin (&self, "{" CHAT ",'text':'/new'}", NOTHING);
+    parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect session.create route.bind deliver.request");
+    s_end (&self, parts);
+}
+
+static void
+stop_reaches_the_lane_or_says_that_nothing_runs (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" CHAT ",'text':'/stop'}", ROUTE);
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_LANE);
+    self.gateway.have |= ARGOS_GATEWAY_LANE;
+    self.gateway.lane = s_json (&self, "{'messages':[{'type':'turn.request','leased':true}]}");
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "turn.stop deliver.request");
+    assert_string_equal (s_at (parts, 0, "key", NULL), "s1");
+    assert_non_null (strstr (s_at (parts, 1, "body", "text"), "⚡ Stopped"));
+    json_decref (parts);
+    self.gateway.lane = s_json (&self, "{'messages':[]}");
+    parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "deliver.request");
+    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "Nothing is running"));
+    s_end (&self, parts);
+    s_begin (&self, "{" CHAT ",'text':'/stop'}", NOTHING);
+    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "deliver.request");
+    s_end (&self, parts);
+}
+
+static void
+status_names_session_queue_and_rehearsal (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" CHAT ",'text':'/status'}", ROUTE);
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_LANE);
+    self.gateway.have |= ARGOS_GATEWAY_LANE;
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_AGENT);
+    self.gateway.have |= ARGOS_GATEWAY_AGENT;
+    self.gateway.lane =
+        s_json (&self, "{'messages':[{'type':'turn.request','leased':true},{'type':'turn.stop'},"
+                       "{'type':'turn.request','leased':false}]}");
+    self.gateway.agent =
+        s_json (&self, "{'kind':'rehearsal','model':'echo','rehearsal':true,'turns':0}");
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "deliver.request");
+    const char *text = s_at (parts, 0, "body", "text");
+    assert_non_null (strstr (text, "Session: s1"));
+    assert_non_null (strstr (text, "Running: yes, queued: 1"));
+    assert_non_null (strstr (text, "rehearsal: this is no model"));
+    json_decref (parts);
+    self.gateway.agent = NULL;
+    parts = argos_gateway_decide (&self.gateway);
+    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "the agent does not answer"));
+    s_end (&self, parts);
+}
+
+static void
+help_lists_the_table_and_unknown_commands_are_said (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" CHAT ",'text':'/help'}", NOTHING);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "deliver.request");
+    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "`/new` -- "));
+    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "(alias: `/reset`)"));
+    s_end (&self, parts);
+    s_begin (&self, "{" CHAT ",'text':'/frobnicate now'}", NOTHING);
+    parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "deliver.request");
+    assert_string_equal (s_at (parts, 0, "body", "kind"), "error");
+    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "/frobnicate"));
+    s_end (&self, parts);
+    s_begin (&self, "{" CHAT ",'text':'/usr/bin/env?'}", ROUTE);
+    parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect run.create expect turn.request");
+    s_end (&self, parts);
+}
+
+static void
+only_the_api_speaks_as_the_api (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self, "{" API ",'text':'x'}", NULL);
+    assert_false (argos_gateway_allowed (&self.gateway));
+    self.gateway.from = "api.2@core";
+    assert_true (argos_gateway_allowed (&self.gateway));
+    s_end (&self, NULL);
+    s_begin (&self, "{" CHAT ",'text':'x'}", NULL);
+    assert_true (argos_gateway_allowed (&self.gateway));
+    s_end (&self, NULL);
+}
+
+static void
+a_source_without_a_valid_service_is_rejected (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self,
+        "{'source':{'platform':'x','account':"
+        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa','chat_type':'dm'},"
+        "'text':'x'}",
+        NOTHING);
+    assert_null (argos_gateway_decide (&self.gateway));
+    s_end (&self, NULL);
+}
+
+static void
+a_dead_letter_is_told_to_who_waits (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *notice, *types; //  Body of message.dead, expected parts
+    } rows[] = {
+        { "{'seq':7,'type':'turn.request','id':'" RUN "','code':'strikes','attempt':5,'body':{" CHAT
+          "}}",
+            "run.finish run.failed deliver.request" },
+        { "{'seq':7,'type':'turn.request','id':'" RUN "','code':'strikes','attempt':5}",
+            "run.finish run.failed" },
+        { "{'seq':7,'type':'turn.request','id':'" RUN "','code':'strikes','body':{" API "}}",
+            "run.finish run.failed" },
+        { "{'seq':7,'type':'message.inbound','id':'i','code':'invalid','body':{" CHAT "}}",
+            "deliver.request" },
+        { "{'seq':7,'type':'message.inbound','id':'i','code':'invalid','body':{" API
+          ",'run_id':'" RUN "'}}",
+            "run.finish run.failed" },
+        { "{'seq':7,'type':'deliver.request','id':'i','code':'strikes','body':{}}", "" },
+        { "{'seq':7,'type':'turn.stop','id':'i','code':'strikes'}", "" },
+        { "{}", "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture_t self = { .owned_count = 0 };
+        json_t *parts = argos_gateway_dead (s_json (&self, rows[i].notice));
+        s_assert_types (parts, rows[i].types);
+        s_end (&self, parts);
+    }
+}
+
+int
+main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (the_first_message_opens_a_session),
+        cmocka_unit_test (the_next_message_joins_the_session_of_the_route),
+        cmocka_unit_test (the_same_message_makes_the_same_run_at_every_instance),
+        cmocka_unit_test (a_run_of_the_api_keeps_its_row_and_gets_no_delivery),
+        cmocka_unit_test (a_named_session_is_used_made_or_refused),
+        cmocka_unit_test (new_is_one_done_with_the_end_of_the_old_session),
+        cmocka_unit_test (stop_reaches_the_lane_or_says_that_nothing_runs),
+        cmocka_unit_test (status_names_session_queue_and_rehearsal),
+        cmocka_unit_test (help_lists_the_table_and_unknown_commands_are_said),
+        cmocka_unit_test (only_the_api_speaks_as_the_api),
+        cmocka_unit_test (a_source_without_a_valid_service_is_rejected),
+        cmocka_unit_test (a_dead_letter_is_told_to_who_waits),
+    };
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
