@@ -1,0 +1,381 @@
+//  argos_terminal - one shell command in the foreground.
+//
+//  Invariant: while the guard has not been waited for, its number and that of the command's group
+//  are its own, so no signal can hit a stranger. Every stage has a deadline: SIGTERM to the group,
+//  SIGKILL to the group and the guard told to end, SIGKILL to the guard. Limits: a command of 128
+//  KiB (what the kernel takes as one argument), 256 KiB read per turn.
+
+#include "argos_terminal.h"
+
+#include "argos_guard.h"
+#include "argos_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TERM_GRACE_MS 2000   //  From SIGTERM to SIGKILL
+#define GUARD_GRACE_MS 1000  //  From there to the end of the guard
+#define COMMAND_MAX 131071   //  Bytes of a command
+#define READ_SIZE 65536      //  Bytes read at once
+#define READS_PER_TURN 4     //  So that one command does not starve the others
+#define CODE_TIMEOUT 124     //  As timeout(1) says it
+#define CODE_INTERRUPTED 130 //  As a shell says it after SIGINT
+#define ENV_MAX 12           //  Variables of a command
+
+typedef enum {
+    STAGE_RUN,   //  Runs, until the timeout
+    STAGE_TERM,  //  Has got SIGTERM
+    STAGE_KILL,  //  The group has got SIGKILL, the guard has to end
+    STAGE_GUARD, //  The guard has got SIGKILL
+    STAGE_OVER   //  All of it is gone
+} stage_t;
+
+struct argos_terminal {
+    stage_t stage;          //  How far
+    int epoll_fd;           //  Where our descriptors are registered; borrowed
+    int output_fd;          //  Our end of the output, -1 = closed
+    int lifeline_fd;        //  Our end of the lifeline, -1 = closed
+    int guard_fd;           //  The guard, a pidfd
+    pid_t group;            //  Group of the command, 0 = not heard of yet
+    int spawn_error;        //  Why the shell could not be started, 0 = it was
+    int code;               //  Exit code of the shell
+    int64_t timeout_ms;     //  As stated
+    int64_t due;            //  Deadline of the stage
+    bool timed_out;         //  It ran into the timeout
+    bool interrupted;       //  It was cancelled
+    argos_output_t *output; //  What it printed
+};
+
+//  ---------------------------------------------------------------------------------------------
+//  Starting
+
+//  The environment of a command: what a person's shell needs, nothing that can hold a secret.
+//  Entries are new.
+
+static void
+s_environment (char **target)
+{
+    static const char *const names[] = { "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ",
+        "TMPDIR" };
+    static const struct {
+        const char *name, *value; //  What stands for one that is not set
+    } defaults[] = { { "PATH", "/usr/local/bin:/usr/bin:/bin" }, { "HOME", "/" },
+        { "LANG", "C.UTF-8" } };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv (names[i]);
+        for (size_t j = 0; !value && j < sizeof defaults / sizeof *defaults; j++)
+            if (strcmp (names[i], defaults[j].name) == 0)
+                value = defaults[j].value;
+        if (value && asprintf (&target[count], "%s=%s", names[i], value) == -1)
+            abort ();
+        count += value != NULL;
+    }
+    target[count++] = strdup ("TERM=dumb");
+    target[count] = NULL;
+}
+
+//  Start the guard with its three descriptors. Returns 0 or an errno.
+
+static int
+s_spawn (const argos_terminal_task_t *task, int output_fd, int lifeline_fd, pid_t *ret_pid)
+{
+    char *environment[ENV_MAX];
+    char self[] = "argosd", option[] = ARGOS_GUARD_OPTION;
+    char *workdir = strdup (task->workdir     ? task->workdir
+                            : getenv ("HOME") ? getenv ("HOME")
+                                              : "/");
+    char *command = strdup (task->command);
+    char *const argv[] = { self, option, workdir, command, NULL };
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    sigset_t none, all;
+    sigemptyset (&none);
+    sigfillset (&all);
+    posix_spawnattr_init (&attributes);
+    posix_spawnattr_setflags (
+        &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask (&attributes, &none);
+    posix_spawnattr_setsigdefault (&attributes, &all);
+    posix_spawn_file_actions_init (&actions);
+    posix_spawn_file_actions_addopen (&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2 (&actions, output_fd, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2 (&actions, output_fd, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2 (&actions, lifeline_fd, ARGOS_GUARD_FD);
+    posix_spawn_file_actions_addclosefrom_np (&actions, ARGOS_GUARD_FD + 1);
+    s_environment (environment);
+    int error = posix_spawn (ret_pid, "/proc/self/exe", &actions, &attributes, argv, environment);
+    for (size_t i = 0; environment[i]; i++)
+        free (environment[i]);
+    posix_spawn_file_actions_destroy (&actions);
+    posix_spawnattr_destroy (&attributes);
+    free (workdir);
+    free (command);
+    return error;
+}
+
+//  Put a descriptor into the epoll set.
+
+static int
+s_watch (argos_terminal_t *self, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = self };
+    return epoll_ctl (self->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+//  Close a descriptor and forget it.
+
+static void
+s_close (int *fd)
+{
+    if (*fd >= 0)
+        close (*fd);
+    *fd = -1;
+}
+
+//  Make pipe and lifeline and start the guard. Returns 0 or an errno; what was opened stays for
+//  s_free.
+
+static int
+s_start (argos_terminal_t *self, const argos_terminal_task_t *task)
+{
+    int output[2] = { -1, -1 }, lifeline[2] = { -1, -1 };
+    pid_t guard = 0;
+    if (pipe2 (output, O_CLOEXEC) != 0)
+        return errno;
+    self->output_fd = output[0];
+    int error = socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, lifeline) == 0 ? 0 : errno;
+    self->lifeline_fd = lifeline[0];
+    //  Only our end may be non-blocking: the flag belongs to the pipe's end, and the command's is
+    //  its own
+    if (!error && fcntl (self->output_fd, F_SETFL, O_NONBLOCK) != 0)
+        error = errno;
+    if (!error)
+        error = s_spawn (task, output[1], lifeline[1], &guard);
+    s_close (&output[1]);
+    s_close (&lifeline[1]);
+    if (error)
+        return error;
+    self->guard_fd = pidfd_open (guard, 0);
+    if (self->guard_fd < 0 || s_watch (self, self->guard_fd) != 0 ||
+        s_watch (self, self->output_fd) != 0) {
+        error = errno;
+        s_close (&self->lifeline_fd); //  The guard ends by itself
+        waitpid (guard, NULL, 0);
+        self->stage = STAGE_OVER;
+    }
+    return error;
+}
+
+argos_terminal_t *
+argos_terminal_new (
+    int epoll_fd, const argos_terminal_task_t *task, int64_t now, char *reason, size_t size)
+{
+    if (strlen (task->command) > COMMAND_MAX) {
+        snprintf (
+            reason, size, "the command has more than %d bytes; put it into a file", COMMAND_MAX);
+        return NULL;
+    }
+    argos_terminal_t *self = calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    self->epoll_fd = epoll_fd;
+    self->output_fd = self->lifeline_fd = self->guard_fd = -1;
+    self->timeout_ms = task->timeout_ms;
+    self->due = now + task->timeout_ms;
+    self->output = argos_output_new ();
+    int error = s_start (self, task);
+    if (error) {
+        snprintf (reason, size, "the command could not be started: %s", strerror (error));
+        self->stage = STAGE_OVER;
+        argos_terminal_destroy (&self);
+    }
+    return self;
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Running
+
+//  Read what has been printed; at the end of the pipe it is closed. limit is a number of reads.
+
+static void
+s_read (argos_terminal_t *self, int limit)
+{
+    char buffer[READ_SIZE];
+    while (self->output_fd >= 0 && limit-- > 0) {
+        ssize_t size = read (self->output_fd, buffer, sizeof buffer);
+        if (size > 0)
+            argos_output_add (self->output, buffer, (size_t) size);
+        else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+            s_close (&self->output_fd); //  Leaves the epoll set, too
+        else if (errno == EAGAIN)
+            return;
+    }
+}
+
+//  Hear from the guard which group it is.
+
+static void
+s_hear (argos_terminal_t *self)
+{
+    argos_guard_word_t word;
+    if (self->group || self->lifeline_fd < 0)
+        return;
+    if (recv (self->lifeline_fd, &word, sizeof word, MSG_DONTWAIT) == (ssize_t) sizeof word) {
+        self->group = word.group;
+        self->spawn_error = word.error;
+    }
+}
+
+//  Signal the command's group, as far as there is one.
+
+static void
+s_signal (argos_terminal_t *self, int signal)
+{
+    s_hear (self);
+    if (self->group > 0)
+        kill (-self->group, signal);
+}
+
+//  Kill the group, and let the guard find and kill what has left it.
+
+static void
+s_kill (argos_terminal_t *self, int64_t now)
+{
+    s_signal (self, SIGKILL);
+    shutdown (self->lifeline_fd, SHUT_WR);
+    self->stage = STAGE_KILL;
+    self->due = now + GUARD_GRACE_MS;
+}
+
+//  The guard has ended when it can be waited for: then everything is over.
+
+static void
+s_check_guard (argos_terminal_t *self)
+{
+    siginfo_t info = { .si_pid = 0 };
+    id_t guard = (id_t) self->guard_fd;
+    if (waitid (P_PIDFD, guard, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || !info.si_pid)
+        return;
+    self->code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    s_hear (self);
+    if (info.si_code != CLD_EXITED)
+        s_signal (self, SIGKILL); //  It was killed, and could not do it itself
+    waitid (P_PIDFD, guard, &info, WEXITED);
+    s_close (&self->guard_fd);
+    s_close (&self->lifeline_fd);
+    s_read (self, (1 << 20) / READ_SIZE); //  What the pipe still holds: at most its size, 1 MiB
+    s_close (&self->output_fd);
+    self->stage = STAGE_OVER;
+}
+
+void
+argos_terminal_turn (argos_terminal_t *self, int64_t now)
+{
+    if (self->stage == STAGE_OVER)
+        return;
+    s_read (self, READS_PER_TURN);
+    s_check_guard (self);
+    if (self->stage == STAGE_OVER || now < self->due)
+        return;
+    if (self->stage == STAGE_RUN) {
+        self->timed_out = true;
+        s_signal (self, SIGTERM);
+        self->stage = STAGE_TERM;
+        self->due = now + TERM_GRACE_MS;
+    }
+    else if (self->stage == STAGE_TERM)
+        s_kill (self, now);
+    else {
+        s_signal (self, SIGKILL);
+        pidfd_send_signal (self->guard_fd, SIGKILL, NULL, 0);
+        self->stage = STAGE_GUARD;
+        self->due = now + GUARD_GRACE_MS;
+    }
+}
+
+int64_t
+argos_terminal_due (const argos_terminal_t *self)
+{
+    return self->due;
+}
+
+void
+argos_terminal_cancel (argos_terminal_t *self, int64_t now)
+{
+    if (self->interrupted || self->stage == STAGE_OVER)
+        return;
+    self->interrupted = true;
+    if (self->stage <= STAGE_TERM)
+        s_kill (self, now);
+}
+
+bool
+argos_terminal_over (const argos_terminal_t *self)
+{
+    return self->stage == STAGE_OVER;
+}
+
+void
+argos_terminal_destroy (argos_terminal_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    argos_terminal_t *self = *self_p;
+    if (self->stage != STAGE_OVER) {
+        struct pollfd item = { .fd = self->guard_fd, .events = POLLIN };
+        s_kill (self, 0);
+        if (poll (&item, 1, GUARD_GRACE_MS) != 1) {
+            s_signal (self, SIGKILL);
+            pidfd_send_signal (self->guard_fd, SIGKILL, NULL, 0);
+            poll (&item, 1, GUARD_GRACE_MS);
+        }
+        s_check_guard (self);
+    }
+    s_close (&self->guard_fd);
+    s_close (&self->lifeline_fd);
+    s_close (&self->output_fd);
+    argos_output_destroy (&self->output);
+    free (self);
+    *self_p = NULL;
+}
+
+json_t *
+argos_terminal_result (const argos_terminal_t *self)
+{
+    char error[160] = "";
+    const char *status = "ok";
+    int code = self->code;
+    if (self->interrupted) {
+        status = "interrupted";
+        code = CODE_INTERRUPTED;
+        snprintf (error, sizeof error, "stopped by the user");
+    }
+    else if (self->timed_out) {
+        status = "timeout";
+        code = CODE_TIMEOUT;
+        snprintf (error, sizeof error, "timed out after %lld s",
+            (long long) (self->timeout_ms + 999) / 1000);
+    }
+    else if (self->spawn_error) {
+        status = "error";
+        snprintf (error, sizeof error, "the command could not be started: %s",
+            strerror (self->spawn_error));
+    }
+    char *text = argos_output_text (self->output);
+    json_t *body = json_pack ("{s:s, s:i, s:s, s:s?}", "output", text, "exit_code", code, "status",
+        status, "error", *error ? error : NULL);
+    free (text);
+    return body;
+}

@@ -1,0 +1,308 @@
+//  argos_tools_actor - the shell around argos_terminal: requests in, results out.
+//
+//  Invariant: each call in the list has a command and is answered once, when the command is over.
+//  All descriptors of all commands are in one epoll set. Limits: 32 slots; 64 commands, counting
+//  those whose requester waits no longer.
+
+#include "argos_tools_actor.h"
+
+#include "argos_actor.h"
+#include "argos_header.h"
+#include "argos_log.h"
+#include "argos_shell.h"
+#include "argos_terminal.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define NAME "tools"
+#define SERVICE "tool.terminal"
+#define SLOTS 32          //  Calls at a time
+#define CALLS_MAX 64      //  Commands at a time
+#define EVENTS_MAX 32     //  Taken from epoll at once
+#define READY_MS 10000    //  The broker has to welcome us within this
+#define READ_TTL_MS 10000 //  Patience with the store
+
+typedef struct call call_t;
+
+struct call {
+    argos_terminal_t *terminal;    //  Its command
+    char from[ARGOS_NAME_MAX + 1]; //  Who asked
+    char id[ARGOS_ID_MAX + 1];     //  With which id
+    call_t *prev, *next;           //  In the list
+};
+
+typedef struct {
+    zsock_t *pipe;        //  Command pipe to our owner
+    argos_shell_t *shell; //  The loop
+    int epoll_fd;         //  All descriptors of all commands
+    call_t *calls;        //  Under way
+    int count;            //  How many
+    char *workdir;        //  Where commands run that name no place, NULL = home
+    bool ready;           //  READY has been said
+    bool stopping;        //  The peer is going away: send nothing more
+} tools_t;
+
+static void s_on_due (void *arg);
+
+//  ---------------------------------------------------------------------------------------------
+//  Calls
+
+static void
+s_call_destroy (tools_t *self, call_t **call_p)
+{
+    DL_DELETE (self->calls, *call_p);
+    self->count--;
+    argos_terminal_destroy (&(*call_p)->terminal);
+    free (*call_p);
+    *call_p = NULL;
+}
+
+//  Set the timer to the earliest deadline of all commands.
+
+static void
+s_set_timer (tools_t *self)
+{
+    int64_t due = INT64_MAX;
+    call_t *call;
+    DL_FOREACH (self->calls, call)
+    if (argos_terminal_due (call->terminal) < due)
+        due = argos_terminal_due (call->terminal);
+    if (self->ready)
+        argos_shell_timer (self->shell, self->calls ? due : -1, s_on_due, self);
+}
+
+//  Give every command its turn, answer for those that are over.
+
+static void
+s_turn (tools_t *self, const argos_terminal_t *only)
+{
+    call_t *call, *next;
+    int64_t now = argos_shell_now ();
+    DL_FOREACH_SAFE (self->calls, call, next)
+    {
+        if (only && call->terminal != only)
+            continue;
+        argos_terminal_turn (call->terminal, now);
+        if (!argos_terminal_over (call->terminal))
+            continue;
+        argos_peer_reply_to (argos_shell_peer (self->shell), call->from, call->id, "tool.result",
+            argos_terminal_result (call->terminal));
+        s_call_destroy (self, &call);
+    }
+    s_set_timer (self);
+}
+
+static void
+s_on_due (void *arg)
+{
+    s_turn (arg, NULL);
+}
+
+static void
+s_on_events (void *arg)
+{
+    tools_t *self = arg;
+    struct epoll_event events[EVENTS_MAX];
+    int count = epoll_wait (self->epoll_fd, events, EVENTS_MAX, 0);
+    //  A command can be named twice; once it is over it is found no more
+    for (int i = 0; i < count; i++)
+        s_turn (self, events[i].data.ptr);
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Requests
+
+//  Answer a call that was not begun.
+
+static void
+s_refuse (tools_t *self, const argos_peer_msg_t *msg, const char *reason)
+{
+    argos_peer_reply (argos_shell_peer (self->shell), msg, "tool.result",
+        json_pack ("{s:s, s:i, s:s, s:s}", "output", "", "exit_code", -1, "error", reason, "status",
+            "error"));
+}
+
+//  How long the command may take, or -1 when what is stated is out of range.
+
+static int64_t
+s_timeout_ms (const json_t *body, const json_t *arguments)
+{
+    const json_t *own = json_object_get (body, "timeout_ms");
+    const json_t *stated = json_object_get (arguments, "timeout");
+    double timeout_ms = ARGOS_TERMINAL_TIMEOUT_MS;
+    if (json_is_integer (own))
+        timeout_ms = json_number_value (own);
+    else if (json_is_number (stated))
+        timeout_ms = json_number_value (stated) * 1000;
+    if (!(timeout_ms >= 1 && timeout_ms <= ARGOS_TERMINAL_TIMEOUT_MAX_MS))
+        return -1;
+    return (int64_t) timeout_ms;
+}
+
+//  What is wrong with the arguments, NULL = nothing.
+
+static const char *
+s_problem (const tools_t *self, const json_t *body, const json_t *arguments)
+{
+    const char *command = json_string_value (json_object_get (arguments, "command"));
+    if (!command || !command[strspn (command, " \t\r\n")])
+        return "`command` is missing: a string with the command line";
+    if (json_string_length (json_object_get (arguments, "command")) != strlen (command))
+        return "`command` contains a NUL";
+    if (json_is_true (json_object_get (arguments, "background")))
+        return "background commands are not available; run it in the foreground";
+    if (s_timeout_ms (body, arguments) < 0)
+        return "`timeout` is out of range: 1 to 600 seconds";
+    if (self->count >= CALLS_MAX)
+        return "too many commands run already";
+    return NULL;
+}
+
+static void
+s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
+{
+    const json_t *arguments = json_object_get (msg->body, "arguments");
+    const char *problem = s_problem (self, msg->body, arguments);
+    const char *workdir = json_string_value (json_object_get (arguments, "workdir"));
+    char reason[256];
+    if (problem) {
+        s_refuse (self, msg, problem);
+        return;
+    }
+    argos_terminal_task_t task = {
+        .command = json_string_value (json_object_get (arguments, "command")),
+        .workdir = workdir && *workdir ? workdir : self->workdir,
+        .timeout_ms = s_timeout_ms (msg->body, arguments),
+    };
+    argos_terminal_t *terminal =
+        argos_terminal_new (self->epoll_fd, &task, argos_shell_now (), reason, sizeof reason);
+    if (!terminal) {
+        argos_log (ARGOS_LOG_WARN, NAME, "command not started", "reason=\"%s\"", reason);
+        s_refuse (self, msg, reason);
+        return;
+    }
+    call_t *call = calloc (1, sizeof *call);
+    if (!call)
+        abort ();
+    call->terminal = terminal;
+    snprintf (call->from, sizeof call->from, "%s", msg->from);
+    snprintf (call->id, sizeof call->id, "%s", msg->id);
+    DL_APPEND (self->calls, call);
+    self->count++;
+    s_set_timer (self);
+}
+
+static void
+s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
+{
+    call_t *call;
+    DL_FOREACH (self->calls, call)
+    if (streq (call->id, msg->re) && streq (call->from, msg->from))
+        argos_terminal_cancel (call->terminal, argos_shell_now ());
+    s_set_timer (self);
+}
+
+static void
+s_on_request (void *ctx, const argos_peer_msg_t *msg)
+{
+    tools_t *self = ctx;
+    if (streq (msg->type, "tool.cancel"))
+        s_handle_tool_cancel (self, msg);
+    else if (streq (msg->type, "tool.call"))
+        s_handle_tool_call (self, msg);
+    else if (*msg->id && !*msg->re)
+        s_refuse (self, msg, "no such request");
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Lifecycle
+
+//  The store answers in order, so that the service is declared when this has been answered.
+
+static void
+s_on_declared (void *arg, const argos_peer_answer_t *answer)
+{
+    tools_t *self = arg;
+    if (self->stopping || self->ready)
+        return;
+    self->ready = answer->code == ARGOS_OK;
+    s_set_timer (self);
+    argos_actor_ready (self->pipe, self->ready);
+    if (!self->ready)
+        argos_shell_stop (self->shell);
+}
+
+static void
+s_on_welcome (void *ctx, bool new_store)
+{
+    (void) new_store;
+    tools_t *self = ctx;
+    argos_peer_part_t part = { .type = "status.get", .to = "store", .ttl_ms = READ_TTL_MS };
+    if (!self->ready)
+        argos_peer_send (argos_shell_peer (self->shell), &part, s_on_declared, self);
+}
+
+static void
+s_on_late (void *arg)
+{
+    tools_t *self = arg;
+    argos_actor_ready (self->pipe, false);
+    argos_shell_stop (self->shell);
+}
+
+static void
+s_on_final (void *ctx, argos_err_t code, const char *reason)
+{
+    (void) code;
+    tools_t *self = ctx;
+    if (self->ready)
+        argos_actor_fail (self->pipe, reason);
+    else
+        argos_actor_ready (self->pipe, false);
+    argos_shell_stop (self->shell);
+}
+
+//  Kill what runs: all at once, then wait for each.
+
+static void
+s_kill_all (tools_t *self)
+{
+    call_t *call, *next;
+    DL_FOREACH (self->calls, call)
+    argos_terminal_cancel (call->terminal, argos_shell_now ());
+    DL_FOREACH_SAFE (self->calls, call, next)
+    s_call_destroy (self, &call);
+}
+
+void
+argos_tools_actor (zsock_t *pipe, void *config)
+{
+    const argos_tools_config_t *settings = config;
+    tools_t self = { .pipe = pipe };
+    argos_peer_config_t peer = { .name = NAME,
+        .endpoint = settings->endpoint,
+        .handlers = { .ctx = &self,
+            .on_welcome = s_on_welcome,
+            .on_request = s_on_request,
+            .on_final = s_on_final } };
+    if (settings->workdir)
+        self.workdir = strdup (settings->workdir);
+    self.epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
+    self.shell = self.epoll_fd < 0 ? NULL : argos_shell_new (pipe, &peer);
+    if (self.shell) {
+        argos_peer_serve (argos_shell_peer (self.shell), SERVICE, SLOTS, NULL);
+        argos_shell_fd (self.shell, self.epoll_fd, s_on_events, &self);
+        argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
+        argos_shell_run (self.shell);
+    }
+    else
+        argos_actor_ready (pipe, false);
+    self.stopping = true;
+    s_kill_all (&self);
+    argos_shell_destroy (&self.shell);
+    if (self.epoll_fd >= 0)
+        close (self.epoll_fd);
+    free (self.workdir);
+}

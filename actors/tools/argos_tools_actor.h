@@ -1,0 +1,28 @@
+//  argos_tools_actor - the local tools, as services of the broker; for now one, the shell.
+//
+//  Serves: `tool.terminal`, requests, 32 at a time: tool.call -> tool.result; tool.cancel (re = the
+//  call) kills its command
+//          Arguments: command; timeout (seconds, at most 600, default 180; the request's timeout_ms
+//          wins); workdir
+//  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands
+//  are killed. Owner:  the supervisor. The program has to call argos_guard_main when its first
+//  argument is ARGOS_GUARD_OPTION.
+//
+//  A requester that waits no longer (its deadline has passed) leaves its command to the command's
+//  own timeout.
+
+#ifndef ARGOS_TOOLS_ACTOR_H
+#define ARGOS_TOOLS_ACTOR_H
+
+#include <czmq.h>
+
+typedef struct {
+    const char *endpoint; //  Of the broker; copied before READY
+    const char
+        *workdir; //  Where commands run that name no place; NULL = the home directory; copied
+} argos_tools_config_t;
+
+//  The actor; config is an argos_tools_config_t.
+void argos_tools_actor (zsock_t *pipe, void *config);
+
+#endif
