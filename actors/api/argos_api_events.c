@@ -109,6 +109,8 @@ s_watch (argos_api_t *self, const char *run_id)
 {
     argos_api_watch_t *watch;
     HASH_FIND_STR (self->watches, run_id, watch);
+    if (watch && !watch->subscribed && argos_event_log_end (watch->log) < 0)
+        s_subscribe (watch);
     if (watch)
         return watch;
     while (self->subscriptions >= S_LIVE_MAX && self->idle)
