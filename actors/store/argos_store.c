@@ -126,7 +126,8 @@ s_fatal (int code)
 static bool
 s_writes (const argos_storage_req_t *req)
 {
-    return req->op != ARGOS_ST_READ && req->op != ARGOS_ST_MAIL && req->op != ARGOS_ST_JOURNAL;
+    return req->op != ARGOS_ST_READ && req->op != ARGOS_ST_MAIL && req->op != ARGOS_ST_JOURNAL &&
+           req->op != ARGOS_ST_INDEX;
 }
 
 void
@@ -161,6 +162,7 @@ static handler_fn *const s_handlers[] = {
     [ARGOS_ST_TOPIC] = argos_store_topic,
     [ARGOS_ST_JOURNAL] = argos_store_journal,
     [ARGOS_ST_SERVICE] = s_service,
+    [ARGOS_ST_INDEX] = argos_store_index_page,
 };
 
 //  One request inside the transaction. Returns whether something of it stays.

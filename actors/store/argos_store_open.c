@@ -15,6 +15,7 @@
 #include <uthash.h>
 
 #define APPLICATION_ID 1095911247 //  "ARGO"
+#define INDEX_PAGE 512            //  Rows of a page of the index
 #define REASON_SIZE 256           //  Bytes of a reason
 #define FOLDER "sql/"             //  Where the migrations are among the embedded files
 
@@ -68,8 +69,8 @@ s_migrate_to (argos_store_t *self, int64_t number)
     return argos_store_exec (self, sql);
 }
 
-int
-argos_store_migrate (argos_store_t *self, char *reason)
+static int
+s_migrate (argos_store_t *self, char *reason)
 {
     int64_t version = s_pragma (self, "PRAGMA user_version");
     int64_t application = s_pragma (self, "PRAGMA application_id");
@@ -120,7 +121,7 @@ s_load_store_id (argos_store_t *self)
 int
 argos_store_start (argos_store_t *self, char *reason)
 {
-    if (argos_store_exec (self, "BEGIN IMMEDIATE") != 0 || argos_store_migrate (self, reason) != 0)
+    if (argos_store_exec (self, "BEGIN IMMEDIATE") != 0 || s_migrate (self, reason) != 0)
         return -1;
     s_load_store_id (self);
     self->info.boot = s_meta (self, "boot") + 1;
@@ -214,7 +215,7 @@ argos_store_index (
 {
     argos_storage_ans_t scratch = { .row_count = 0 };
     self->failed = 0;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_INDEX, "");
+    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_INDEX, "ii", (int64_t) 0, (int64_t) -1);
     while (stmt) {
         argos_store_row_t row;
         argos_store_row_read (stmt, &row);
@@ -229,4 +230,35 @@ argos_store_index (
         return -1;
     s_service_rows (self, fn, arg);
     return 0;
+}
+
+static void
+s_append_row (void *arg, const argos_storage_row_t *row)
+{
+    const argos_store_row_t none = { .seq = 0 };
+    *argos_store_entered (arg, &none, 0) = *row;
+}
+
+bool
+argos_store_index_page (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
+{
+    memcpy (ans->owner, self->info.store_id, sizeof self->info.store_id);
+    ans->boot = self->info.boot;
+    if (req->seq == 0)
+        s_service_rows (self, s_append_row, ans);
+    sqlite3_stmt *stmt =
+        argos_store_query (self, ARGOS_SQL_INDEX, "ii", req->seq, (int64_t) INDEX_PAGE + 1);
+    for (int count = 0; stmt; count++) {
+        argos_store_row_t row;
+        ans->more = count == INDEX_PAGE;
+        if (ans->more)
+            break;
+        argos_store_row_read (stmt, &row);
+        argos_store_entered (ans, &row, sqlite3_column_int64 (stmt, 20));
+        if (!argos_store_next (self, stmt))
+            break;
+    }
+    argos_store_end (self, ARGOS_SQL_INDEX);
+    return true;
 }

@@ -201,8 +201,9 @@ void argos_store_finalize (argos_store_t *self);
 void argos_store_guard (argos_store_t *self);
 
 //  argos_store_open.c
-int argos_store_migrate (argos_store_t *self, char *reason);
 int argos_store_start (argos_store_t *self, char *reason);
+bool argos_store_index_page (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
 bool argos_store_has_service (const argos_store_t *self, const char *name);
 int argos_store_add_service (argos_store_t *self, const char *name);
 int argos_store_load_services (argos_store_t *self);

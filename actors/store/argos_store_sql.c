@@ -33,7 +33,7 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         "SELECT max (ifnull ((SELECT seq FROM sqlite_sequence WHERE name = 'queue'), 0),"
         " ifnull ((SELECT max (seq) FROM dead), 0))",
     [ARGOS_SQL_INDEX] = "SELECT " ROW ", length (header) + ifnull (length (body), 0)"
-                        " FROM queue ORDER BY seq",
+                        " FROM queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
     [ARGOS_SQL_SEEN_ADD] = "INSERT INTO seen (sender, id, seq, last, hash, at)"
                            " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
     [ARGOS_SQL_SEEN_GET] = "SELECT seq, hash FROM seen WHERE sender = ?1 AND id = ?2",
