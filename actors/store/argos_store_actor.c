@@ -1,0 +1,150 @@
+//  argos_store_actor - takes what is there, commits it, answers.
+//
+//  Invariant: answers leave in the order of the requests, and none before the commit. Nothing is
+//  waited for while requests are there; idle means asleep. After a failure that the database can't
+//  survive nothing more is answered. Limits: BATCH_MAX requests of one commit.
+
+#include "argos_store_actor.h"
+
+#include "argos_actor.h"
+#include "argos_storage_wire.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH_MAX 64      //  Requests of one commit
+#define REASON_SIZE 256   //  Bytes of a reason
+#define SLEEP_MS 3600000L //  Longest sleep: chores count the uptime by the hour
+
+typedef struct {
+    zsock_t *pipe;                            //  To the owner
+    void *pair;                               //  To the broker
+    argos_store_t *store;                     //  The database
+    argos_storage_req_t *requests[BATCH_MAX]; //  The batch at hand
+    argos_storage_ans_t *answers[BATCH_MAX];  //  Its answers
+    bool terminated;                          //  Set by $TERM
+    bool failed;                              //  The database is past use
+    char reason[REASON_SIZE];                 //  Why
+} self_t;
+
+static int64_t
+s_wall (void)
+{
+    struct timespec now;
+    clock_gettime (CLOCK_REALTIME, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void *
+s_bind (const char *endpoint)
+{
+    const int zero = 0;
+    void *pair = zmq_socket (zsys_init (), ZMQ_PAIR);
+    if (!pair)
+        return NULL;
+    zmq_setsockopt (pair, ZMQ_LINGER, &zero, sizeof zero);
+    zmq_setsockopt (pair, ZMQ_SNDHWM, &zero, sizeof zero);
+    zmq_setsockopt (pair, ZMQ_RCVHWM, &zero, sizeof zero);
+    if (zmq_bind (pair, endpoint) == 0)
+        return pair;
+    zmq_close (pair);
+    return NULL;
+}
+
+static void
+s_handle_pipe (self_t *self)
+{
+    zmsg_t *msg = zmsg_recv_nowait (self->pipe);
+    if (!msg)
+        return;
+    char *command = zmsg_popstr (msg);
+    if (!command || streq (command, "$TERM"))
+        self->terminated = true;
+    zstr_free (&command);
+    zmsg_destroy (&msg);
+}
+
+//  One batch of what is there. Returns how many requests it had.
+
+static size_t
+s_handle_requests (self_t *self)
+{
+    size_t count = 0;
+    while (count < BATCH_MAX) {
+        self->requests[count] = argos_storage_req_recv (self->pair, ZMQ_DONTWAIT);
+        if (!self->requests[count])
+            break;
+        count++;
+    }
+    if (count == 0)
+        return 0;
+    self->failed =
+        argos_store_batch (self->store, self->requests, self->answers, count, self->reason) != 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!self->failed && argos_storage_ans_send (self->pair, self->answers[i]) != 0) {
+            self->failed = true;
+            snprintf (self->reason, sizeof self->reason, "the broker takes no answer");
+        }
+        argos_storage_ans_destroy (&self->answers[i]);
+        argos_storage_req_destroy (&self->requests[i]);
+    }
+    return count;
+}
+
+static void
+s_sleep (self_t *self)
+{
+    zmq_pollitem_t items[] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
+        { self->pair, 0, ZMQ_POLLIN, 0 } };
+    zmq_poll (items, 2, SLEEP_MS);
+}
+
+static void
+s_run (self_t *self)
+{
+    while (!self->terminated && !self->failed) {
+        s_handle_pipe (self);
+        if (s_handle_requests (self) == 0 && !argos_store_chore (self->store, s_wall ()) &&
+            !self->terminated)
+            s_sleep (self);
+    }
+}
+
+static bool
+s_start (self_t *self, const argos_store_actor_config_t *config)
+{
+    self->store = argos_store_new (config->path, s_wall (), self->reason);
+    if (!self->store)
+        return false;
+    self->pair = s_bind (config->endpoint);
+    if (!self->pair) {
+        snprintf (self->reason, sizeof self->reason, "can't bind %.200s", config->endpoint);
+        return false;
+    }
+    if (config->info)
+        *config->info = *argos_store_info (self->store);
+    return true;
+}
+
+void
+argos_store_actor (zsock_t *pipe, void *config)
+{
+    const argos_store_actor_config_t *settings = config;
+    self_t *self = calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    self->pipe = pipe;
+    bool started = s_start (self, settings);
+    if (!started && settings->reason)
+        memcpy (settings->reason, self->reason, sizeof self->reason);
+    argos_actor_ready (pipe, started);
+    if (started)
+        s_run (self);
+    if (self->failed)
+        argos_actor_fail (pipe, self->reason);
+    if (self->pair)
+        zmq_close (self->pair);
+    argos_store_destroy (&self->store);
+    free (self);
+}

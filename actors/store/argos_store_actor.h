@@ -1,0 +1,26 @@
+//  argos_store_actor - the thread of the database: argos_store behind the PAIR of the broker.
+//
+//  In:    requests of argos_storage.h on the PAIR; $TERM on the pipe
+//  Out:   their answers, in order, after the commit; READY | FAILED reason on the pipe
+//  Timer: none but the hour; chores run when nothing waits
+//  Owner: the supervisor, which ends the process when this actor fails. Limit: 64 requests a
+//  commit.
+
+#ifndef ARGOS_STORE_ACTOR_H
+#define ARGOS_STORE_ACTOR_H
+
+#include "argos_store.h"
+
+#include <czmq.h>
+
+typedef struct {
+    const char *path;         //  Database file, copied before READY
+    const char *endpoint;     //  Where the PAIR is bound (ARGOS_STORE_INPROC), copied before READY
+    argos_store_info_t *info; //  Filled before READY; may be NULL
+    char *reason;             //  Filled before FAILED, 256 bytes; may be NULL
+} argos_store_actor_config_t;
+
+//  For argos_actor_start; config is an argos_store_actor_config_t.
+void argos_store_actor (zsock_t *pipe, void *config);
+
+#endif
