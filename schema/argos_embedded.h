@@ -2,7 +2,7 @@
 //  and SQL.
 //
 //  Read-only, static, sorted by name; made by the build from *.schema.json, errors.json,
-//  limits.json and sql/*.sql.
+//  limits.json, sql/*.sql and argos.example.yaml.
 
 #ifndef ARGOS_EMBEDDED_H
 #define ARGOS_EMBEDDED_H

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate - makes what is derived from schema/: argos_errors.{h,c} and the tables at the end of docs/protocol.md.
+"""generate - makes what is derived from schema/: argos_errors.{h,c}, argos.example.yaml and the tables of docs/protocol.md.
 
     python3 schema/generate.py           writes the files that differ
     python3 schema/generate.py --check   writes nothing; exit 1 and a list when something differs
@@ -9,7 +9,9 @@ Standard library only. The build does not run it; a test does, with --check.
 
 import json
 import pathlib
+import re
 import sys
+import textwrap
 
 SCHEMA = pathlib.Path(__file__).resolve().parent
 ROOT = SCHEMA.parent
@@ -204,11 +206,48 @@ def protocol():
     return head + tables()
 
 
+# --- the example configuration, which argosd writes into a new home
+
+
+def yaml_value(value):
+    text = json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) and re.fullmatch(r"[a-z][A-Za-z0-9._:/-]*", value) else text
+
+
+def comment(text, indent):
+    return textwrap.wrap(text, 100, initial_indent=indent + "# ", subsequent_indent=indent + "# ")
+
+
+def settings(schema, indent=""):
+    for name, member in schema["properties"].items():
+        text = member["description"]
+        if "enum" in member:
+            text += f" ({', '.join(member['enum'])})"
+        if "properties" in member:
+            yield from [""] if not indent else []
+            yield from comment(text, indent or "")
+            yield f"{indent}{name}:"
+            yield from settings(member, indent + "  ")
+            continue
+        yield from [""] if not indent else []
+        yield from comment(text, indent)
+        yield f"{indent}{name}: {yaml_value(member['default'] if 'default' in member else member['examples'][0])}"
+
+
+def example():
+    lines = ["# The configuration of Argos: HOME/argos.yaml. Every key may be left out; what stands behind a",
+             "# key is its default, or an example where there is none. Take the # off to set one."]
+    for line in settings(load("config.schema.json")):
+        lines.append(line if not line or line.startswith("#") else "#" + line)
+    return "\n".join(lines) + "\n"
+
+
 def main():
     errors = load("errors.json")
     wanted = {
         SCHEMA / "argos_errors.h": errors_header(errors),
         SCHEMA / "argos_errors.c": errors_source(errors),
+        ROOT / "argos.example.yaml": example(),
         ROOT / "docs" / "protocol.md": protocol(),
     }
     different = [path for path, text in wanted.items()

@@ -97,8 +97,8 @@ argos_config_t *argos_config_load (
 //  Frees the snapshot (the key is wiped). NULL-safe, idempotent.
 void argos_config_destroy (argos_config_t **self_p);
 
-//  The commented file for a new home: every key with its meaning and default, all commented out.
-//  New, the caller's (free).
-char *argos_config_template (void);
+//  The commented file for a new home: every key with its meaning and default, all commented out (it
+//  is argos.example.yaml). Borrowed, static.
+const char *argos_config_template (void);
 
 #endif

@@ -1,0 +1,186 @@
+//  argos_config_provider - which provider answers, and with which key.
+//
+//  Invariant: a provider that is named in the file is never replaced by another. When its key can't
+//  be had, the snapshot says why, and every turn ends with that sentence. A key is printable ASCII
+//  without space, at most KEY_MAX bytes, so that it can't break out of a header line.
+
+#include "argos_config_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEY_MAX 4096 //  Bytes of a key
+
+typedef struct {
+    argos_provider_kind_t kind; //  Wire protocol
+    const char *variable;       //  Where the key is looked for
+    const char *base_url;       //  Public address
+    const char *model;          //  What is asked when the file names none
+} vendor_t;
+
+static const vendor_t s_vendors[] = {
+    { ARGOS_PROVIDER_OPENAI, "OPENAI_API_KEY", "https://api.openai.com/v1", "gpt-4.1-mini" },
+    { ARGOS_PROVIDER_OPENAI, "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1",
+        "openrouter/auto" },
+    { ARGOS_PROVIDER_ANTHROPIC, "ANTHROPIC_API_KEY", "https://api.anthropic.com",
+        "claude-3-5-haiku-latest" },
+};
+
+#define VENDOR_COUNT (sizeof s_vendors / sizeof s_vendors[0])
+
+static void __attribute__ ((format (printf, 2, 3)))
+s_set_problem (argos_config_memory_t *memory, const char *format, ...)
+{
+    va_list args;
+    char cause[400];
+    va_start (args, format);
+    vsnprintf (cause, sizeof cause, format, args);
+    va_end (args);
+    free (memory->problem);
+    if (asprintf (&memory->problem, "no provider credentials configured: %s", cause) < 0)
+        abort ();
+}
+
+//  Takes the key over from bytes (size of them); false when they are none
+
+static bool
+s_take_key (argos_config_memory_t *memory, const char *bytes, size_t size)
+{
+    while (size && strchr (" \t\r\n", bytes[size - 1]))
+        size--;
+    if (size == 0 || size > KEY_MAX)
+        return false;
+    for (size_t at = 0; at < size; at++)
+        if (bytes[at] <= 0x20 || bytes[at] > 0x7e)
+            return false;
+    memory->key = strndup (bytes, size);
+    if (!memory->key)
+        abort ();
+    return true;
+}
+
+static void
+s_key_from_variable (argos_config_memory_t *memory, const char *name)
+{
+    const char *value = getenv (name);
+    if (!value || !value[0])
+        s_set_problem (memory, "the environment variable %s is not set", name);
+    else if (!s_take_key (memory, value, strlen (value)))
+        s_set_problem (memory, "the environment variable %s does not hold a key", name);
+}
+
+static void
+s_key_from_file (argos_config_memory_t *memory, const char *home, const char *name)
+{
+    char path[4096];
+    char bytes[KEY_MAX + 2];
+    if (name[0] == '/')
+        snprintf (path, sizeof path, "%s", name);
+    else
+        snprintf (path, sizeof path, "%s/%s", home, name);
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t size = fd < 0 ? -1 : read (fd, bytes, sizeof bytes);
+    int cause = errno;
+    if (fd >= 0)
+        close (fd);
+    if (size < 0)
+        s_set_problem (memory, "%s: %s", path, strerror (cause)); //  NOLINT(concurrency-mt-unsafe)
+    else if (!s_take_key (memory, bytes, (size_t) size))
+        s_set_problem (memory, "the file %s does not hold a key", path);
+    explicit_bzero (bytes, sizeof bytes);
+}
+
+//  The vendor whose defaults a block of the file gets: by its address, else the first of its kind
+
+static const vendor_t *
+s_vendor_of (argos_provider_kind_t kind, const char *base_url)
+{
+    const vendor_t *first = NULL;
+    for (size_t at = 0; at < VENDOR_COUNT; at++) {
+        if (s_vendors[at].kind != kind)
+            continue;
+        if (base_url &&
+            strncmp (base_url, s_vendors[at].base_url, strlen (s_vendors[at].base_url)) == 0)
+            return &s_vendors[at];
+        if (!first)
+            first = &s_vendors[at];
+    }
+    return first;
+}
+
+//  Without a file: the first vendor whose variable is set
+
+static const vendor_t *
+s_vendor_from_environment (void)
+{
+    for (size_t at = 0; at < VENDOR_COUNT; at++) {
+        const char *value = getenv (s_vendors[at].variable);
+        if (value && value[0])
+            return &s_vendors[at];
+    }
+    return NULL;
+}
+
+static argos_provider_kind_t
+s_kind (const json_t *block)
+{
+    const char *kind = json_string_value (json_object_get (block, "kind"));
+    if (kind && strcmp (kind, "anthropic") == 0)
+        return ARGOS_PROVIDER_ANTHROPIC;
+    if (kind && strcmp (kind, "rehearsal") == 0)
+        return ARGOS_PROVIDER_REHEARSAL;
+    return ARGOS_PROVIDER_OPENAI;
+}
+
+static void
+s_set_base_url (argos_config_memory_t *memory, const char *base_url)
+{
+    memory->base_url = strdup (base_url);
+    if (!memory->base_url)
+        abort ();
+    size_t size = strlen (memory->base_url);
+    while (size && memory->base_url[size - 1] == '/')
+        memory->base_url[--size] = 0;
+}
+
+static void
+s_set_vendor (argos_config_t *config, argos_config_memory_t *memory, const vendor_t *vendor,
+    const json_t *block)
+{
+    const char *base_url = json_string_value (json_object_get (block, "base_url"));
+    const char *model = json_string_value (json_object_get (block, "model"));
+    const char *key = json_string_value (json_object_get (block, "key"));
+    config->provider.kind = vendor->kind;
+    s_set_base_url (memory, base_url ? base_url : vendor->base_url);
+    config->provider.model = model ? model : vendor->model;
+    if (!key)
+        s_key_from_variable (memory, vendor->variable);
+    else if (strncmp (key, "env:", 4) == 0)
+        s_key_from_variable (memory, key + 4);
+    else
+        s_key_from_file (memory, config->home, key + strlen ("file:"));
+}
+
+void
+argos_config_provider (argos_config_t *config, argos_config_memory_t *memory, const json_t *block)
+{
+    const vendor_t *vendor = NULL;
+    config->provider.configured = json_object_size (block) > 0;
+    config->provider.kind = ARGOS_PROVIDER_REHEARSAL;
+    config->provider.model = "rehearsal";
+    if (!config->provider.configured)
+        vendor = s_vendor_from_environment ();
+    else if (s_kind (block) != ARGOS_PROVIDER_REHEARSAL)
+        vendor =
+            s_vendor_of (s_kind (block), json_string_value (json_object_get (block, "base_url")));
+    if (vendor)
+        s_set_vendor (config, memory, vendor, block);
+    config->provider.base_url = memory->base_url ? memory->base_url : "";
+    config->provider.key = memory->key ? memory->key : "";
+    config->provider.problem = memory->problem ? memory->problem : "";
+}
