@@ -1,0 +1,256 @@
+//  argos_supervisor - keeps a table of actors running.
+//
+//  Invariant: a row is down (no actor; due to be started at restart_at, or never), or up. All calls
+//  are of the main thread. Limits: ROWS_MAX actors; INTENSITY failures in PERIOD_MS.
+
+#include "argos_supervisor.h"
+
+#include "argos_actor.h"
+#include "argos_log.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#define NAME "supervisor"
+#define ROWS_MAX 64          //  Actors
+#define INTENSITY 3          //  Failures that are mended …
+#define PERIOD_MS 30000      //  … within this
+#define BACKOFF_MIN_MS 100   //  First pause before a restart
+#define BACKOFF_MAX_MS 10000 //  Longest one
+
+typedef struct {
+    argos_supervised_t spec; //  As in the table
+    zactor_t *actor;         //  NULL = down
+    int64_t restart_at;      //  When to start it again, mono msec; 0 = not
+    int64_t failed_at;       //  Last failure, mono msec; 0 = none
+    int backoff_ms;          //  Next pause
+} row_t;
+
+struct argos_supervisor {
+    row_t rows[ROWS_MAX];        //  In order of starting
+    size_t count;                //  How many
+    int64_t failures[INTENSITY]; //  Times of the last ones, mono msec; a ring
+    size_t failure_next;         //  Its oldest entry
+    char reason[256];            //  Of the last failure
+};
+
+argos_supervisor_t *
+argos_supervisor_new (const argos_supervised_t *table, size_t count)
+{
+    assert (count <= ROWS_MAX);
+    argos_supervisor_t *self = calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    for (size_t i = 0; i < count; i++)
+        self->rows[i] = (row_t){ .spec = table[i], .backoff_ms = BACKOFF_MIN_MS };
+    self->count = count;
+    return self;
+}
+
+void
+argos_supervisor_destroy (argos_supervisor_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    argos_supervisor_stop (*self_p);
+    free (*self_p);
+    *self_p = NULL;
+}
+
+const char *
+argos_supervisor_reason (const argos_supervisor_t *self)
+{
+    return self->reason;
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Up and down
+
+static int
+s_up (argos_supervisor_t *self, row_t *row)
+{
+    row->restart_at = 0;
+    row->actor = argos_actor_start (row->spec.name, row->spec.fn, row->spec.config);
+    if (row->actor && row->spec.started && row->spec.started (row->actor, row->spec.config) != 0)
+        argos_actor_stop (&row->actor, row->spec.shutdown_ms);
+    if (!row->actor) {
+        snprintf (self->reason, sizeof self->reason, "%s can't start", row->spec.name);
+        return -1;
+    }
+    argos_log (ARGOS_LOG_DEBUG, NAME, "started", "name=%s", row->spec.name);
+    return 0;
+}
+
+static int
+s_down (argos_supervisor_t *self, row_t *row)
+{
+    row->restart_at = 0;
+    if (argos_actor_stop (&row->actor, row->spec.shutdown_ms) == 0)
+        return 0;
+    snprintf (self->reason, sizeof self->reason, "%s does not stop", row->spec.name);
+    argos_log (ARGOS_LOG_ERROR, NAME, "hung", "name=%s", row->spec.name);
+    return -1;
+}
+
+int
+argos_supervisor_start (argos_supervisor_t *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (s_up (self, &self->rows[i]) != 0) {
+            argos_supervisor_stop (self);
+            return -1;
+        }
+    return 0;
+}
+
+int
+argos_supervisor_stop (argos_supervisor_t *self)
+{
+    int rc = 0;
+    for (size_t i = self->count; i > 0; i--)
+        if (s_down (self, &self->rows[i - 1]) != 0)
+            rc = -1;
+    return rc;
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  Failures
+
+//  Note a failure; whether it is one more than can be mended.
+
+static bool
+s_too_many (argos_supervisor_t *self, int64_t now)
+{
+    int64_t *oldest = &self->failures[self->failure_next];
+    bool too_many = *oldest && now - *oldest < PERIOD_MS;
+    *oldest = now;
+    self->failure_next = (self->failure_next + 1) % INTENSITY;
+    return too_many;
+}
+
+//  A row has failed. Returns 0 when it will be started again, -1 when the process has to end.
+
+static int
+s_failed (argos_supervisor_t *self, row_t *row, const char *why)
+{
+    int64_t now = zclock_mono ();
+    argos_log (ARGOS_LOG_ERROR, NAME, "failed", "name=%s reason=\"%s\"", row->spec.name, why);
+    if (row->actor && s_down (self, row) != 0)
+        return -1;
+    snprintf (self->reason, sizeof self->reason, "%s failed: %s", row->spec.name, why);
+    if (row->spec.restart == ARGOS_RESTART_NEVER || s_too_many (self, now))
+        return -1;
+    if (row->failed_at && now - row->failed_at > PERIOD_MS)
+        row->backoff_ms = BACKOFF_MIN_MS;
+    row->failed_at = now;
+    row->restart_at = now + row->backoff_ms;
+    row->backoff_ms = row->backoff_ms * 2 < BACKOFF_MAX_MS ? row->backoff_ms * 2 : BACKOFF_MAX_MS;
+    return 0;
+}
+
+//  Read what a row has to say. Returns 0, or -1 when the process has to end.
+
+static int
+s_hear (argos_supervisor_t *self, row_t *row)
+{
+    zsock_t *pipe = zactor_sock (row->actor);
+    while (row->actor && (zsock_events (pipe) & ZMQ_POLLIN)) {
+        zmsg_t *msg = zmsg_recv (pipe);
+        if (!msg)
+            return 0;
+        bool gone = zmsg_signal (msg) >= 0;
+        char *word = gone ? NULL : zmsg_popstr (msg);
+        char *why = word && streq (word, "FAILED") ? zmsg_popstr (msg) : NULL;
+        bool failed = gone || (word && streq (word, "FAILED"));
+        int rc = 0;
+        if (gone) {
+            zsock_set_rcvtimeo (pipe, 0); //  Its exit signal has just been read; there is no other
+            zactor_destroy (&row->actor);
+        }
+        if (failed)
+            rc = s_failed (self, row, gone ? "its thread has left" : why ? why : "no reason given");
+        free (word);
+        free (why);
+        zmsg_destroy (&msg);
+        if (failed)
+            return rc;
+    }
+    return 0;
+}
+
+//  Start again what is due. Returns 0, or -1 when the process has to end.
+
+static int
+s_restart_due (argos_supervisor_t *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        row_t *row = &self->rows[i];
+        if (!row->restart_at || zclock_mono () < row->restart_at)
+            continue;
+        if (s_up (self, row) != 0) {
+            if (s_failed (self, row, "it can't start") != 0)
+                return -1;
+            continue;
+        }
+        argos_log (ARGOS_LOG_WARN, NAME, "restarted", "name=%s", row->spec.name);
+    }
+    return 0;
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  The loop
+
+//  A signal that ends the loop, 0 = none has arrived.
+
+static int
+s_signal (int signal_fd)
+{
+    struct signalfd_siginfo info;
+    while (read (signal_fd, &info, sizeof info) == (ssize_t) sizeof info) {
+        if (info.ssi_signo != SIGHUP)
+            return (int) info.ssi_signo;
+        argos_log (ARGOS_LOG_INFO, NAME, "hang-up ignored", "hint=\"settings are read at start\"");
+    }
+    return 0;
+}
+
+//  How long to sleep: until a restart is due, or for ever.
+
+static long
+s_sleep_ms (const argos_supervisor_t *self)
+{
+    int64_t sleep_ms = -1, now = zclock_mono ();
+    for (size_t i = 0; i < self->count; i++) {
+        if (!self->rows[i].restart_at)
+            continue;
+        int64_t left_ms = self->rows[i].restart_at > now ? self->rows[i].restart_at - now : 0;
+        if (sleep_ms < 0 || left_ms < sleep_ms)
+            sleep_ms = left_ms;
+    }
+    return (long) sleep_ms;
+}
+
+int
+argos_supervisor_run (argos_supervisor_t *self, int signal_fd)
+{
+    for (;;) {
+        zmq_pollitem_t items[ROWS_MAX + 1] = { { .fd = signal_fd, .events = ZMQ_POLLIN } };
+        row_t *watched[ROWS_MAX + 1] = { NULL };
+        int count = 1;
+        for (size_t i = 0; i < self->count; i++)
+            if (self->rows[i].actor) {
+                watched[count] = &self->rows[i];
+                items[count++] = (zmq_pollitem_t){ .socket = zsock_resolve (self->rows[i].actor),
+                    .events = ZMQ_POLLIN };
+            }
+        zmq_poll (items, count, s_sleep_ms (self));
+        int signal = items[0].revents ? s_signal (signal_fd) : 0;
+        if (signal)
+            return signal;
+        for (int i = 1; i < count; i++)
+            if (items[i].revents && s_hear (self, watched[i]) != 0)
+                return -1;
+        if (s_restart_due (self) != 0)
+            return -1;
+    }
+}

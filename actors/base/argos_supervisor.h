@@ -1,0 +1,56 @@
+//  argos_supervisor - keeps a table of actors running: in order up, in reverse down, one for one in
+//  between.
+//
+//  An actor that says FAILED, or whose thread leaves, is stopped and started again alone, after 100
+//  ms at first and up to 10 s. More than 3 failures in 30 s, or one of an actor that must not be
+//  restarted (the core: broker and store), end the whole: the threads share their memory, and a
+//  service manager starts the process cleanly. Runs in the main thread; asleep while nothing
+//  happens.
+
+#ifndef ARGOS_SUPERVISOR_H
+#define ARGOS_SUPERVISOR_H
+
+#include <czmq.h>
+
+typedef enum {
+    ARGOS_RESTART_NEVER, //  Its failure ends the process
+    ARGOS_RESTART_ALONE  //  It is started again, the others go on
+} argos_restart_t;
+
+typedef struct {
+    const char *name;        //  For the log and the thread; borrowed
+    zactor_fn *fn;           //  The actor
+    void *config;            //  Its config, borrowed: read again at each start
+    argos_restart_t restart; //  What its failure means
+    int shutdown_ms;         //  Patience when it is stopped
+    //  Called with config after each start that went well, before the next actor starts; may read
+    //  what the actor has to say (a port, say). Returns 0, or -1 = it did not start after all. NULL
+    //  = nothing
+    int (*started) (zactor_t *actor, void *config);
+} argos_supervised_t;
+
+typedef struct argos_supervisor argos_supervisor_t;
+
+//  A supervisor of count rows, which are copied; nothing is started. The caller's.
+argos_supervisor_t *argos_supervisor_new (const argos_supervised_t *table, size_t count);
+
+//  Frees it; what still runs is stopped. NULL-safe, idempotent.
+void argos_supervisor_destroy (argos_supervisor_t **self_p);
+
+//  Starts all in order; each serves before the next begins. Returns 0; or -1 when one can't start:
+//  then those before it have been stopped, and argos_supervisor_reason says which.
+int argos_supervisor_start (argos_supervisor_t *self);
+
+//  Watches the actors and signal_fd (a signalfd of blocked signals) until SIGTERM, SIGINT or
+//  SIGUSR1 arrives: returns its number. SIGHUP is logged and ignored. Returns -1 when the process
+//  has to end: see argos_supervisor_reason.
+int argos_supervisor_run (argos_supervisor_t *self, int signal_fd);
+
+//  Stops all in reverse order. Returns 0, or -1 when a thread does not end within its patience:
+//  then the process can only be left by _exit.
+int argos_supervisor_stop (argos_supervisor_t *self);
+
+//  One sentence about the last failure; "" = none. Borrowed.
+const char *argos_supervisor_reason (const argos_supervisor_t *self);
+
+#endif
