@@ -182,7 +182,7 @@ s_listen (argos_http_t *self, const char *host, int port, char *reason)
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *found = NULL;
     int rc = getaddrinfo (host, service, &hints, &found);
-    if (rc != 0) {
+    if (rc != 0 || !found) {
         (void) snprintf (reason, 256, "http.host %.100s: %s", host, gai_strerror (rc));
         return -1;
     }
@@ -203,12 +203,12 @@ s_listen (argos_http_t *self, const char *host, int port, char *reason)
     freeaddrinfo (found);
     if (fd < 0)
         return -1;
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = { 0 };
     socklen_t size = sizeof bound;
-    if (getsockname (fd, (struct sockaddr *) &bound, &size) == 0)
-        self->port =
-            ntohs (bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &bound)->sin6_port
-                                               : ((struct sockaddr_in *) &bound)->sin_port);
+    if (getsockname (fd, (struct sockaddr *) &bound, &size) == 0 &&
+        getnameinfo ((struct sockaddr *) &bound, size, NULL, 0, service, sizeof service,
+            NI_NUMERICSERV) == 0)
+        self->port = (int) strtol (service, NULL, 10);
     return fd;
 }
 

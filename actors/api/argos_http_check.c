@@ -31,9 +31,11 @@ s_framing_header (void *cls, enum MHD_ValueKind kind, const char *name, size_t n
 {
     s_framing_t *framing = cls;
     (void) kind;
+    if (!value)
+        value_size = 0;
     for (size_t i = 0; i < name_size; i++)
         framing->bad = framing->bad || (unsigned char) name[i] <= 32 || name[i] == 127;
-    for (size_t i = 0; value && i < value_size; i++)
+    for (size_t i = 0; i < value_size; i++)
         framing->bad =
             framing->bad || ((unsigned char) value[i] < 32 && value[i] != '\t') || value[i] == 127;
     if (strcasecmp (name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {

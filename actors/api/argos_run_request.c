@@ -95,12 +95,12 @@ s_parts (const json_t *parts, const char *param, argos_run_problem_t *problem)
 //  Any content as one string: new, or NULL with the problem named.
 
 static json_t *
-s_content (const json_t *content, const char *param, argos_run_problem_t *problem)
+s_content (json_t *content, const char *param, argos_run_problem_t *problem)
 {
     char number[64];
     switch (json_typeof (content)) {
     case JSON_STRING:
-        return json_incref ((json_t *) (uintptr_t) content);
+        return json_incref (content);
     case JSON_NULL:
         return json_string ("");
     case JSON_ARRAY:
@@ -122,11 +122,11 @@ s_content (const json_t *content, const char *param, argos_run_problem_t *proble
 //  Append {role, content} made of entry to history. An entry may be a plain string when loose.
 
 static int
-s_add_entry (json_t *history, const json_t *entry, bool loose, const char *param,
-    argos_run_problem_t *problem)
+s_add_entry (
+    json_t *history, json_t *entry, bool loose, const char *param, argos_run_problem_t *problem)
 {
     const json_t *role = json_object_get (entry, "role");
-    const json_t *content = json_object_get (entry, "content");
+    json_t *content = json_object_get (entry, "content");
     if (loose && json_is_string (entry))
         content = entry;
     bool nameless = loose && !role;
@@ -166,7 +166,7 @@ s_add_entries (json_t *history, const json_t *entries, size_t count, bool loose,
 static int
 s_read_input (const json_t *root, argos_run_request_t *request, argos_run_problem_t *problem)
 {
-    const json_t *input = json_object_get (root, "input");
+    json_t *input = json_object_get (root, "input");
     if (!input || json_is_null (input) ||
         (json_is_string (input) && json_string_length (input) == 0) ||
         (json_is_array (input) && json_array_size (input) == 0))
@@ -175,7 +175,7 @@ s_read_input (const json_t *root, argos_run_request_t *request, argos_run_proble
         return s_fault (
             problem, 400, NULL, "input", "'input' must be a string or an array of messages.");
     if (json_is_string (input)) {
-        request->text = json_incref ((json_t *) (uintptr_t) input);
+        request->text = json_incref (input);
         return 0;
     }
     json_t *all = json_array ();

@@ -204,9 +204,9 @@ an_array_is_history_and_prompt (void **state)
                                "{\"role\":\"user\",\"content\":\"three\"}]}",
         NULL, lane);
     s_equal (json_object_get (inbound, "text"), "\"three\"");
-    s_equal (
-        json_object_get (inbound, "history"), "[{\"role\":\"user\",\"content\":\"one\"},{\"role\":"
-                                              "\"assistant\",\"content\":\"a\\nb\\nc\"}]");
+    s_equal (json_object_get (inbound, "history"),
+        "[{\"role\":\"user\",\"content\":\"one\"},{\"role\":"
+        "\"assistant\",\"content\":\"a\\nb\\nc\"}]");
     json_decref (inbound);
 }
 
