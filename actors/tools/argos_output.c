@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_SIZE (64 * 1024)                  //  Bytes kept from the beginning
-#define TAIL_SIZE (128 * 1024)                 //  Bytes kept from the end
-#define HEAD_SHOWN (ARGOS_OUTPUT_MAX / 10 * 4) //  Of the text
-#define TAIL_SHOWN (ARGOS_OUTPUT_MAX / 10 * 6) //  Of the text, the marker included
-#define REPLACEMENT "\xEF\xBF\xBD"             //  U+FFFD
+#define HEAD_SIZE (128 * 1024)     //  Bytes kept from the beginning
+#define TAIL_SIZE (192 * 1024)     //  Bytes kept from the end
+#define TEXT_MIN 1024              //  Least that may be asked for
+#define REPLACEMENT "\xEF\xBF\xBD" //  U+FFFD
 
 struct argos_output {
+    size_t max;       //  Bytes of the text
     uint64_t total;   //  Bytes added
     size_t head_used; //  Bytes in head
     size_t head_size; //  Room of head, grows to HEAD_SIZE
@@ -40,11 +40,12 @@ s_memory (void *old, size_t size)
 }
 
 argos_output_t *
-argos_output_new (void)
+argos_output_new (size_t max)
 {
     argos_output_t *self = calloc (1, sizeof *self);
     if (!self)
         abort ();
+    self->max = max < TEXT_MIN ? TEXT_MIN : max > ARGOS_OUTPUT_LIMIT ? ARGOS_OUTPUT_LIMIT : max;
     return self;
 }
 
@@ -221,18 +222,28 @@ s_cut_end (const char *text, size_t size)
     return size;
 }
 
+//  How much of the text is its beginning: 40 %.
+
+static size_t
+s_shown_head (const argos_output_t *self)
+{
+    return self->max / 10 * 4;
+}
+
 //  Join the beginning of head and the end of tail, with the marker between them.
 
 static char *
-s_join (const char *head, size_t head_size, const char *tail, size_t tail_size, uint64_t lost)
+s_join (const argos_output_t *self, const char *head, size_t head_size, const char *tail,
+    size_t tail_size)
 {
-    size_t first = head_size > HEAD_SHOWN ? s_cut_end (head, HEAD_SHOWN) : head_size;
+    size_t shown = s_shown_head (self);
+    size_t first = head_size > shown ? s_cut_end (head, shown) : head_size;
     char marker[96];
-    size_t room = TAIL_SHOWN - sizeof marker;
+    size_t room = self->max - shown - sizeof marker;
     size_t from = tail_size > room ? tail_size - room : 0;
     while (from < tail_size && ((unsigned char) tail[from] & 0xC0) == 0x80)
         from++;
-    lost += head_size - first + from;
+    uint64_t lost = self->total - self->head_used - self->tail_used + head_size - first + from;
     int length =
         snprintf (marker, sizeof marker, "\n\n[... %" PRIu64 " bytes left out ...]\n\n", lost);
     char *text = s_memory (NULL, first + (size_t) length + tail_size - from + 1);
@@ -274,13 +285,13 @@ argos_output_text (const argos_output_t *self)
     free (flat);
     if (lost) {
         char *head = s_clean (self->head, self->head_used, &head_size);
-        text = s_join (head, head_size, tail, tail_size, lost);
+        text = s_join (self, head, head_size, tail, tail_size);
         free (head);
         free (tail);
     }
-    else if (tail_size > ARGOS_OUTPUT_MAX) {
-        size_t first = s_cut_end (tail, HEAD_SHOWN);
-        text = s_join (tail, first, tail + first, tail_size - first, 0);
+    else if (tail_size > self->max) {
+        size_t first = s_cut_end (tail, s_shown_head (self));
+        text = s_join (self, tail, first, tail + first, tail_size - first);
         free (tail);
     }
     return text;

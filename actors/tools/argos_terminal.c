@@ -194,7 +194,7 @@ argos_terminal_new (
     self->output_fd = self->lifeline_fd = self->guard_fd = -1;
     self->timeout_ms = task->timeout_ms;
     self->due = now + task->timeout_ms;
-    self->output = argos_output_new ();
+    self->output = argos_output_new (task->output_max);
     int error = s_start (self, task);
     if (error) {
         snprintf (reason, size, "the command could not be started: %s", strerror (error));

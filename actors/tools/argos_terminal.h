@@ -12,15 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ARGOS_TERMINAL_TIMEOUT_MS 180000     //  Of a command that states none
-#define ARGOS_TERMINAL_TIMEOUT_MAX_MS 600000 //  Longest that may be stated
-
 typedef struct argos_terminal argos_terminal_t;
 
 typedef struct {
     const char *command; //  For /bin/sh -c
     const char *workdir; //  Where; NULL = the home directory
     int64_t timeout_ms;  //  After that the group gets SIGTERM, 2 s later SIGKILL
+    size_t output_max;   //  Bytes of output that are kept, see argos_output
 } argos_terminal_task_t;
 
 //  Starts the command; its descriptors are put into the epoll set with the object as data. now is

@@ -18,11 +18,12 @@
 
 #define NAME "tools"
 #define SERVICE "tool.terminal"
-#define SLOTS 32          //  Calls at a time
-#define CALLS_MAX 64      //  Commands at a time
-#define EVENTS_MAX 32     //  Taken from epoll at once
-#define READY_MS 10000    //  The broker has to welcome us within this
-#define READ_TTL_MS 10000 //  Patience with the store
+#define SLOTS 32              //  Calls at a time
+#define CALLS_MAX 64          //  Commands at a time
+#define EVENTS_MAX 32         //  Taken from epoll at once
+#define TIMEOUT_MAX_MS 600000 //  Longest that may be stated, unless the default is longer
+#define READY_MS 10000        //  The broker has to welcome us within this
+#define READ_TTL_MS 10000     //  Patience with the store
 
 typedef struct call call_t;
 
@@ -40,6 +41,8 @@ typedef struct {
     call_t *calls;        //  Under way
     int count;            //  How many
     char *workdir;        //  Where commands run that name no place, NULL = home
+    int64_t timeout_ms;   //  Of commands that state none
+    size_t output_max;    //  Bytes of output of one command
     bool ready;           //  READY has been said
     bool stopping;        //  The peer is going away: send nothing more
 } tools_t;
@@ -127,16 +130,17 @@ s_refuse (tools_t *self, const argos_peer_msg_t *msg, const char *reason)
 //  How long the command may take, or -1 when what is stated is out of range.
 
 static int64_t
-s_timeout_ms (const json_t *body, const json_t *arguments)
+s_timeout_ms (const tools_t *self, const json_t *body, const json_t *arguments)
 {
     const json_t *own = json_object_get (body, "timeout_ms");
     const json_t *stated = json_object_get (arguments, "timeout");
-    double timeout_ms = ARGOS_TERMINAL_TIMEOUT_MS;
+    double timeout_ms = (double) self->timeout_ms;
+    double longest_ms = self->timeout_ms > TIMEOUT_MAX_MS ? timeout_ms : TIMEOUT_MAX_MS;
     if (json_is_integer (own))
         timeout_ms = json_number_value (own);
     else if (json_is_number (stated))
         timeout_ms = json_number_value (stated) * 1000;
-    if (!(timeout_ms >= 1 && timeout_ms <= ARGOS_TERMINAL_TIMEOUT_MAX_MS))
+    if (!(timeout_ms >= 1 && timeout_ms <= longest_ms))
         return -1;
     return (int64_t) timeout_ms;
 }
@@ -153,8 +157,8 @@ s_problem (const tools_t *self, const json_t *body, const json_t *arguments)
         return "`command` contains a NUL";
     if (json_is_true (json_object_get (arguments, "background")))
         return "background commands are not available; run it in the foreground";
-    if (s_timeout_ms (body, arguments) < 0)
-        return "`timeout` is out of range: 1 to 600 seconds";
+    if (s_timeout_ms (self, body, arguments) < 0)
+        return "`timeout` is out of range: a number of seconds, at most 600";
     if (self->count >= CALLS_MAX)
         return "too many commands run already";
     return NULL;
@@ -174,7 +178,8 @@ s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
     argos_terminal_task_t task = {
         .command = json_string_value (json_object_get (arguments, "command")),
         .workdir = workdir && *workdir ? workdir : self->workdir,
-        .timeout_ms = s_timeout_ms (msg->body, arguments),
+        .timeout_ms = s_timeout_ms (self, msg->body, arguments),
+        .output_max = self->output_max,
     };
     argos_terminal_t *terminal =
         argos_terminal_new (self->epoll_fd, &task, argos_shell_now (), reason, sizeof reason);
@@ -280,14 +285,16 @@ void
 argos_tools_actor (zsock_t *pipe, void *config)
 {
     const argos_tools_config_t *settings = config;
-    tools_t self = { .pipe = pipe };
+    tools_t self = {
+        .pipe = pipe, .timeout_ms = settings->timeout_ms, .output_max = settings->output_max
+    };
     argos_peer_config_t peer = { .name = NAME,
         .endpoint = settings->endpoint,
         .handlers = { .ctx = &self,
             .on_welcome = s_on_welcome,
             .on_request = s_on_request,
             .on_final = s_on_final } };
-    if (settings->workdir)
+    if (settings->workdir && *settings->workdir)
         self.workdir = strdup (settings->workdir);
     self.epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     self.shell = self.epoll_fd < 0 ? NULL : argos_shell_new (pipe, &peer);

@@ -19,7 +19,10 @@
 typedef struct {
     const char *endpoint; //  Of the broker; copied before READY
     const char
-        *workdir; //  Where commands run that name no place; NULL = the home directory; copied
+        *workdir; //  Where commands run that name no place; NULL or "" = the home directory; copied
+    int64_t
+        timeout_ms; //  Of commands that state none; more than 600 s raises what may be stated, too
+    size_t output_max; //  Bytes of output of one command
 } argos_tools_config_t;
 
 //  The actor; config is an argos_tools_config_t.

@@ -44,7 +44,7 @@ s_start (const char *command, int64_t timeout_ms)
 {
     char reason[256] = "";
     run_t run = { .epoll_fd = epoll_create1 (EPOLL_CLOEXEC) };
-    argos_terminal_task_t task = { command, "/tmp", timeout_ms };
+    argos_terminal_task_t task = { command, "/tmp", timeout_ms, 50000 };
     run.terminal = argos_terminal_new (run.epoll_fd, &task, s_now (), reason, sizeof reason);
     assert_string_equal (reason, "");
     assert_non_null (run.terminal);
@@ -293,7 +293,7 @@ a_place_that_is_not_there_is_said (void **state)
     (void) state;
     char reason[256] = "";
     run_t run = { .epoll_fd = epoll_create1 (EPOLL_CLOEXEC) };
-    argos_terminal_task_t task = { "true", "/does/not/exist", 60000 };
+    argos_terminal_task_t task = { "true", "/does/not/exist", 60000, 50000 };
     run.terminal = argos_terminal_new (run.epoll_fd, &task, s_now (), reason, sizeof reason);
     assert_non_null (run.terminal);
     json_t *result = s_finish (&run);
@@ -305,7 +305,7 @@ a_place_that_is_not_there_is_said (void **state)
     assert_non_null (command);
     memset (command, ' ', 200000);
     command[200000] = 0;
-    task = (argos_terminal_task_t){ command, NULL, 1000 };
+    task = (argos_terminal_task_t){ command, NULL, 1000, 50000 };
     assert_null (argos_terminal_new (0, &task, 0, reason, sizeof reason));
     assert_non_null (strstr (reason, "131071"));
     free (command);
@@ -333,7 +333,7 @@ s_own (const char *path)
 {
     char command[256], reason[256];
     snprintf (command, sizeof command, "sleep 306 & echo $! > %s; wait", path);
-    argos_terminal_task_t task = { command, "/tmp", 60000 };
+    argos_terminal_task_t task = { command, "/tmp", 60000, 50000 };
     int epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     if (!argos_terminal_new (epoll_fd, &task, s_now (), reason, sizeof reason))
         return 1;

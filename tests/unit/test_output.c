@@ -14,7 +14,7 @@
 static char *
 s_text (const char *raw, size_t size)
 {
-    argos_output_t *output = argos_output_new ();
+    argos_output_t *output = argos_output_new (ARGOS_OUTPUT_MAX);
     argos_output_add (output, raw, size);
     char *text = argos_output_text (output);
     argos_output_destroy (&output);
@@ -105,7 +105,7 @@ static void
 no_character_is_cut_in_the_middle (void **state)
 {
     (void) state;
-    static char raw[300000];
+    static char raw[450000];
     for (size_t shift = 0; shift < 4; shift++) {
         memset (raw, 'a', shift);
         for (size_t at = shift; at + 3 <= sizeof raw; at += 3)
@@ -128,7 +128,7 @@ small_pieces_give_the_same_text_as_one (void **state)
     for (size_t i = 0; i < sizeof raw; i++)
         raw[i] = (char) ('a' + i % 23);
     char *whole = s_text (raw, sizeof raw);
-    argos_output_t *output = argos_output_new ();
+    argos_output_t *output = argos_output_new (ARGOS_OUTPUT_MAX);
     for (size_t at = 0, step = 1; at < sizeof raw; at += step, step = step * 7 % 8191 + 1) {
         if (step > sizeof raw - at)
             step = sizeof raw - at;
@@ -141,6 +141,25 @@ small_pieces_give_the_same_text_as_one (void **state)
     free (whole);
     argos_output_destroy (&output);
     argos_output_destroy (&output);
+}
+
+static void
+the_size_can_be_chosen_within_limits (void **state)
+{
+    (void) state;
+    static char raw[500000];
+    static const size_t sizes[][2] = { { 0, 1024 }, { 2000, 2000 }, { 262144, 262144 },
+        { 1000000, 262144 } };
+    memset (raw, 'x', sizeof raw);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        argos_output_t *output = argos_output_new (sizes[i][0]);
+        argos_output_add (output, raw, sizeof raw);
+        char *text = argos_output_text (output);
+        assert_true (strlen (text) <= sizes[i][1]);
+        assert_true (strlen (text) + 128 >= sizes[i][1]);
+        free (text);
+        argos_output_destroy (&output);
+    }
 }
 
 static void
@@ -183,6 +202,7 @@ main (void)
         cmocka_unit_test (long_output_keeps_both_ends),
         cmocka_unit_test (no_character_is_cut_in_the_middle),
         cmocka_unit_test (small_pieces_give_the_same_text_as_one),
+        cmocka_unit_test (the_size_can_be_chosen_within_limits),
         cmocka_unit_test (secrets_are_masked_and_nothing_else),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
