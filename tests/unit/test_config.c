@@ -1,0 +1,338 @@
+//  test_config - the configuration snapshot: defaults, errors with their line, the provider.
+
+#include "argos_config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    char home[64];       //  A folder of its own for each test
+    char warnings[1024]; //  All of them, each followed by |
+    char reason[512];    //  Why loading failed
+} fixture_t;
+
+static void
+s_write (const fixture_t *self, const char *name, const char *text)
+{
+    char path[128];
+    snprintf (path, sizeof path, "%s/%s", self->home, name);
+    FILE *file = fopen (path, "w");
+    assert_non_null (file);
+    fputs (text, file);
+    fclose (file);
+}
+
+static void
+s_warn (void *arg, const char *sentence)
+{
+    fixture_t *self = arg;
+    size_t used = strlen (self->warnings);
+    snprintf (self->warnings + used, sizeof self->warnings - used, "%s|", sentence);
+}
+
+static argos_config_t *
+s_load (fixture_t *self, const char *text)
+{
+    if (text)
+        s_write (self, ARGOS_CONFIG_FILE, text);
+    self->warnings[0] = self->reason[0] = 0;
+    argos_config_t *config =
+        argos_config_load (self->home, s_warn, self, self->reason, sizeof self->reason);
+    if (!config)
+        assert_true (self->reason[0] != 0);
+    return config;
+}
+
+static void
+s_assert_refused (fixture_t *self, const char *text, const char *expected)
+{
+    if (s_load (self, text))
+        fail_msg ("accepted: %s", text);
+    assert_string_equal (self->reason, expected);
+}
+
+static int
+s_set_up (void **state)
+{
+    fixture_t *self = calloc (1, sizeof *self);
+    snprintf (self->home, sizeof self->home, "/tmp/argos-test-XXXXXX");
+    unsetenv ("OPENAI_API_KEY");
+    unsetenv ("OPENROUTER_API_KEY");
+    unsetenv ("ANTHROPIC_API_KEY");
+    *state = self;
+    return mkdtemp (self->home) ? 0 : -1;
+}
+
+static int
+s_tear_down (void **state)
+{
+    fixture_t *self = *state;
+    static const char *const names[] = { ARGOS_CONFIG_FILE, "secret" };
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
+        char path[128];
+        snprintf (path, sizeof path, "%s/%s", self->home, names[at]);
+        unlink (path);
+    }
+    rmdir (self->home);
+    free (self);
+    return 0;
+}
+
+static void
+without_a_file_all_defaults_hold (void **state)
+{
+    fixture_t *self = *state;
+    argos_config_t *config = s_load (self, NULL);
+    assert_non_null (config);
+    assert_string_equal (config->home, self->home);
+    assert_int_equal (config->log_level, ARGOS_LOG_INFO);
+    assert_true (config->http.enabled);
+    assert_string_equal (config->http.host, "127.0.0.1");
+    assert_int_equal (config->http.port, 8642);
+    assert_false (config->http.allow_unauthenticated_loopback);
+    assert_int_equal (config->http.max_concurrent_runs, 10);
+    assert_null (config->http.cors_origins[0]);
+    assert_int_equal (config->provider.kind, ARGOS_PROVIDER_REHEARSAL);
+    assert_false (config->provider.configured);
+    assert_string_equal (config->provider.problem, "");
+    assert_int_equal (config->agent.max_iterations, 90);
+    assert_int_equal (config->agent.max_turns, 1000);
+    assert_true (config->gateway.group_sessions_per_user);
+    assert_false (config->gateway.thread_sessions_per_user);
+    assert_int_equal (config->gateway.queue_max, 32);
+    assert_int_equal (config->broker.lease_ms, 15000);
+    assert_int_equal (config->broker.window_bytes, 4194304);
+    assert_int_equal (config->broker.service_max, 2000000);
+    assert_int_equal (config->terminal.timeout_s, 180);
+    assert_int_equal (config->terminal.output_max, 50000);
+    assert_string_equal (config->terminal.workdir, "");
+    assert_null (config->services[0]);
+    argos_config_destroy (&config);
+    argos_config_destroy (&config);
+}
+
+static void
+a_file_overrides_what_it_names (void **state)
+{
+    argos_config_t *config = s_load (*state, "log: {level: debug}\n"
+                                             "http:\n"
+                                             "  port: 0\n"
+                                             "  cors_origins: [\"https://a.example\", \"*\"]\n"
+                                             "agent:\n"
+                                             "services: [billing, mail.out]\n"
+                                             "broker: {lease_ms: 20000}\n"
+                                             "tools: {terminal: {workdir: /srv}}\n");
+    assert_non_null (config);
+    assert_int_equal (config->log_level, ARGOS_LOG_DEBUG);
+    assert_int_equal (config->http.port, 0);
+    assert_true (config->http.enabled);
+    assert_string_equal (config->http.cors_origins[1], "*");
+    assert_null (config->http.cors_origins[2]);
+    assert_int_equal (config->agent.max_iterations, 90);
+    assert_string_equal (config->services[1], "mail.out");
+    assert_int_equal (config->broker.lease_ms, 20000);
+    assert_int_equal (config->broker.quiet_ms, 6000);
+    assert_string_equal (config->terminal.workdir, "/srv");
+    argos_config_destroy (&config);
+}
+
+static void
+the_template_changes_nothing_until_it_is_edited (void **state)
+{
+    fixture_t *self = *state;
+    argos_config_t *config = s_load (self, argos_config_template ());
+    assert_non_null (config);
+    assert_int_equal (config->http.port, 8642);
+    assert_false (config->provider.configured);
+    argos_config_destroy (&config);
+}
+
+static void
+the_template_without_its_marks_is_a_valid_file (void **state)
+{
+    fixture_t *self = *state;
+    const char *template = argos_config_template ();
+    char *text = calloc (1, strlen (template) + 1);
+    size_t used = 0;
+    for (const char *at = template; *at; at++) {
+        bool mark = *at == '#' && (at == template || at[-1] == '\n') && at[1] != ' ';
+        bool inner =
+            *at == '#' && (at == template || at[-1] == '\n') && at[1] == ' ' && at[2] == ' ';
+        if (!mark && !inner)
+            text[used++] = *at;
+    }
+    setenv ("OPENAI_API_KEY", "test-key-1", 1);
+    argos_config_t *config = s_load (self, text);
+    free (text);
+    if (!config)
+        fail_msg ("%s", self->reason);
+    assert_string_equal (self->warnings, "");
+    assert_true (config->provider.configured);
+    assert_string_equal (config->provider.key, "test-key-1");
+    argos_config_destroy (&config);
+}
+
+static void
+a_wrong_value_is_told_with_file_line_key_and_expectation (void **state)
+{
+    fixture_t *self = *state;
+    s_assert_refused (self, "http:\n  host: x\n  port: 99999\n",
+        "argos.yaml:3: http.port: expected an integer from 0 to 65535");
+    s_assert_refused (self, "http: 5\n", "argos.yaml:1: http: expected an object");
+    s_assert_refused (self, "- a\n", "argos.yaml:1: expected an object");
+    s_assert_refused (self, "log:\n  level: loud\n",
+        "argos.yaml:2: log.level: expected one of error, warn, info, debug");
+    s_assert_refused (self, "\nprovider:\n  model: x\n",
+        "argos.yaml:3: provider.kind: expected one of openai, anthropic, rehearsal; it is missing");
+    s_assert_refused (self, "services:\n  - ok\n  - Not OK\n",
+        "argos.yaml:3: services[1]: expected a string of at most 64 bytes that matches "
+        "^[a-z0-9._-]+$");
+    s_assert_refused (self, "broker:\n  quiet_ms: 20000\n",
+        "argos.yaml:2: broker.quiet_ms: expected less than broker.lease_ms");
+    s_assert_refused (self, "tools:\n  terminal:\n    workdir: here\n",
+        "argos.yaml:3: tools.terminal.workdir: expected an absolute path");
+    s_assert_refused (
+        self, "http:\n  port: 1\n  port: 2\n", "argos.yaml:3: the key port is there twice");
+}
+
+static void
+a_secret_in_the_file_is_refused (void **state)
+{
+    if (s_load (*state, "provider: {kind: openai, key: sk-abcdef}\n"))
+        fail ();
+    assert_non_null (strstr (((fixture_t *) *state)->reason, "provider.key: expected a string"));
+    assert_null (strstr (((fixture_t *) *state)->reason, "abcdef"));
+}
+
+static void
+an_unknown_key_is_a_warning_with_the_nearest_one (void **state)
+{
+    fixture_t *self = *state;
+    argos_config_t *config = s_load (self, "http:\n  prot: 1\nhtpp: {}\nsomething_else: 1\n");
+    assert_non_null (config);
+    assert_string_equal (self->warnings,
+        "argos.yaml:2: http.prot: unknown key; did you mean http.port?|"
+        "argos.yaml:3: htpp: unknown key; did you mean http?|"
+        "argos.yaml:4: something_else: unknown key|");
+    argos_config_destroy (&config);
+}
+
+static void
+a_file_that_can_not_be_read_is_refused (void **state)
+{
+    fixture_t *self = *state;
+    char path[128];
+    snprintf (path, sizeof path, "%s/%s", self->home, ARGOS_CONFIG_FILE);
+    assert_int_equal (mkdir (path, 0700), 0);
+    assert_null (s_load (self, NULL));
+    assert_non_null (strstr (self->reason, "expected a readable file"));
+    rmdir (path);
+}
+
+static void
+keys_in_the_environment_choose_the_provider (void **state)
+{
+    setenv ("ANTHROPIC_API_KEY", "key-a", 1);
+    argos_config_t *config = s_load (*state, NULL);
+    assert_int_equal (config->provider.kind, ARGOS_PROVIDER_ANTHROPIC);
+    assert_string_equal (config->provider.base_url, "https://api.anthropic.com");
+    assert_string_equal (config->provider.key, "key-a");
+    assert_false (config->provider.configured);
+    argos_config_destroy (&config);
+
+    setenv ("OPENROUTER_API_KEY", "key-r\n", 1);
+    config = s_load (*state, NULL);
+    assert_int_equal (config->provider.kind, ARGOS_PROVIDER_OPENAI);
+    assert_string_equal (config->provider.base_url, "https://openrouter.ai/api/v1");
+    assert_string_equal (config->provider.key, "key-r");
+    argos_config_destroy (&config);
+
+    setenv ("OPENAI_API_KEY", "key-o", 1);
+    config = s_load (*state, NULL);
+    assert_string_equal (config->provider.base_url, "https://api.openai.com/v1");
+    assert_string_equal (config->provider.key, "key-o");
+    assert_true (config->provider.model[0] != 0);
+    argos_config_destroy (&config);
+}
+
+static void
+a_named_provider_without_a_key_is_never_replaced (void **state)
+{
+    setenv ("ANTHROPIC_API_KEY", "key-a", 1);
+    argos_config_t *config = s_load (*state, "provider: {kind: openai, model: m, "
+                                             "base_url: \"http://127.0.0.1:1/v1/\", key: "
+                                             "\"env:ARGOS_TEST_NO_SUCH_KEY\"}\n");
+    assert_non_null (config);
+    assert_int_equal (config->provider.kind, ARGOS_PROVIDER_OPENAI);
+    assert_true (config->provider.configured);
+    assert_string_equal (config->provider.base_url, "http://127.0.0.1:1/v1");
+    assert_string_equal (config->provider.model, "m");
+    assert_string_equal (config->provider.key, "");
+    assert_string_equal (config->provider.problem,
+        "no provider credentials configured: the environment variable ARGOS_TEST_NO_SUCH_KEY is "
+        "not set");
+    argos_config_destroy (&config);
+}
+
+static void
+keys_come_from_files_too (void **state)
+{
+    fixture_t *self = *state;
+    const char *text = "provider: {kind: openai, key: \"file:secret\"}\n";
+    argos_config_t *config = s_load (self, text);
+    assert_non_null (strstr (config->provider.problem, "no provider credentials configured: "));
+    argos_config_destroy (&config);
+
+    s_write (self, "secret", "key-from-file\n");
+    config = s_load (self, text);
+    assert_string_equal (config->provider.problem, "");
+    assert_string_equal (config->provider.key, "key-from-file");
+    argos_config_destroy (&config);
+
+    s_write (self, "secret", "two words\n");
+    config = s_load (self, text);
+    assert_non_null (strstr (config->provider.problem, "does not hold a key"));
+    assert_string_equal (config->provider.key, "");
+    argos_config_destroy (&config);
+}
+
+static void
+rehearsal_can_be_named (void **state)
+{
+    setenv ("OPENAI_API_KEY", "key-o", 1);
+    argos_config_t *config = s_load (*state, "provider: {kind: rehearsal}\n");
+    assert_int_equal (config->provider.kind, ARGOS_PROVIDER_REHEARSAL);
+    assert_string_equal (config->provider.key, "");
+    assert_string_equal (config->provider.problem, "");
+    argos_config_destroy (&config);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown (fn, s_set_up, s_tear_down)
+
+int
+main (void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST (without_a_file_all_defaults_hold),
+        TEST (a_file_overrides_what_it_names),
+        TEST (the_template_changes_nothing_until_it_is_edited),
+        TEST (the_template_without_its_marks_is_a_valid_file),
+        TEST (a_wrong_value_is_told_with_file_line_key_and_expectation),
+        TEST (a_secret_in_the_file_is_refused),
+        TEST (an_unknown_key_is_a_warning_with_the_nearest_one),
+        TEST (a_file_that_can_not_be_read_is_refused),
+        TEST (keys_in_the_environment_choose_the_provider),
+        TEST (a_named_provider_without_a_key_is_never_replaced),
+        TEST (keys_come_from_files_too),
+        TEST (rehearsal_can_be_named),
+    };
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
