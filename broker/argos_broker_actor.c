@@ -25,13 +25,14 @@
 typedef enum { LISTEN_INPROC, LISTEN_IPC, LISTEN_COUNT } listener_t;
 
 typedef struct {
-    zsock_t *pipe;                     //  To the owner
-    argos_core_t *core;                //  The broker itself
-    void *store;                       //  PAIR to the store
-    void *listeners[LISTEN_COUNT];     //  ROUTERs; NULL = none
-    bool terminated;                   //  Set by $TERM
-    bool failed;                       //  The store is gone
-    argos_frame_t *frames[FRAMES_MAX]; //  The message being read
+    zsock_t *pipe;                      //  To the owner
+    argos_core_t *core;                 //  The broker itself
+    void *store;                        //  PAIR to the store
+    void *listeners[LISTEN_COUNT];      //  ROUTERs; NULL = none
+    argos_links_t *links[LISTEN_COUNT]; //  Their connections; NULL = not followed (inproc)
+    bool terminated;                    //  Set by $TERM
+    bool failed;                        //  The store is gone
+    argos_frame_t *frames[FRAMES_MAX];  //  The message being read
 } broker_t;
 
 static int64_t
