@@ -8,11 +8,11 @@
 #include "argos_log.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define S_ERROR_MAX 4096 //  Bytes of an error text
+#define S_ERROR_MAX 4096   //  Bytes of an error text
+#define S_DURATION_MAX 1e9 //  Seconds
 
 typedef struct {
     const char *entry;      //  Type of the entry
@@ -64,8 +64,8 @@ argos_event_translate (const char *type, const json_t *body, const char *run_id,
     }
     if (strcmp (type, "tool.completed") == 0) {
         double duration = json_number_value (json_object_get (body, "duration"));
-        (void) json_object_set_new (
-            event, "duration", json_real (round (duration * 1000.0) / 1000.0));
+        double ms = duration > 0 && duration < S_DURATION_MAX ? duration * 1000.0 + 0.5 : 0;
+        (void) json_object_set_new (event, "duration", json_real ((double) (int64_t) ms / 1000.0));
     }
     if (strcmp (type, "run.failed") == 0) {
         const char *error = json_string_value (json_object_get (body, "error"));
