@@ -87,7 +87,7 @@ argos_peer_hello (argos_peer_t *self)
     self->hello_at = argos_peer_now ();
     argos_peer_word (self, &head,
         json_pack ("{s:s,s:I,s:i,s:o}", "name", self->name, "instance", (json_int_t) self->instance,
-            "protocol", 1, "leases", argos_lease_list (self)));
+            "protocol", 1, "leases", argos_peer_lease_list (self)));
 }
 
 static void
@@ -145,6 +145,15 @@ s_send_subscribe (argos_peer_t *self, peer_sub_t *sub)
     argos_peer_word (self, &head, json_pack ("{s:I}", "from", (json_int_t) from));
 }
 
+static void
+s_send_unsubscribe (argos_peer_t *self, const peer_sub_t *sub)
+{
+    char to[ARGOS_TO_MAX + 1];
+    snprintf (to, sizeof to, "topic:%s", sub->topic);
+    peer_head_t head = { .type = "unsubscribe", .to = to, .seen = -1 };
+    argos_peer_word (self, &head, NULL);
+}
+
 void
 argos_peer_announce (argos_peer_t *self)
 {
@@ -156,11 +165,11 @@ argos_peer_announce (argos_peer_t *self)
             (json_int_t) self->granted_bytes));
     peer_service_t *service;
     LL_FOREACH (self->services, service)
-    s_send_serve (self, service);
+        s_send_serve (self, service);
     peer_sub_t *sub, *next;
     HASH_ITER (hh, self->subs, sub, next)
-    if (!sub->closed)
-        s_send_subscribe (self, sub);
+        if (!sub->closed)
+            s_send_subscribe (self, sub);
 }
 
 void
@@ -169,8 +178,8 @@ argos_peer_serve (argos_peer_t *self, const char *service, int slots, const char
     const char *name = argos_peer_bare (service, "service:");
     peer_service_t *found;
     LL_FOREACH (self->services, found)
-    if (strcmp (found->name, name) == 0)
-        break;
+        if (strcmp (found->name, name) == 0)
+            break;
     if (!found) {
         found = calloc (1, sizeof *found);
         if (!found || !(found->name = strdup (name)))
@@ -191,15 +200,20 @@ argos_peer_subscribe (argos_peer_t *self, const char *topic, int64_t from)
 {
     const char *name = argos_peer_bare (topic, "topic:");
     peer_sub_t *sub = NULL;
-    argos_peer_unsubscribe (self, name);
-    sub = calloc (1, sizeof *sub);
-    if (!sub || !(sub->topic = strdup (name)))
-        abort ();
+    HASH_FIND (hh, self->subs, name, strlen (name), sub);
+    if (!sub) {
+        sub = calloc (1, sizeof *sub);
+        if (!sub || !(sub->topic = strdup (name)))
+            abort ();
+        argos_peer_make_id (self, sub->id);
+        HASH_ADD_KEYPTR (hh, self->subs, sub->topic, strlen (sub->topic), sub);
+        HASH_ADD (hh_id, self->sub_ids, id, strlen (sub->id), sub);
+    }
+    else if (self->state == PEER_READY)
+        s_send_unsubscribe (self, sub); //  Read anew, from another number
     sub->from = from > 0 ? from : 0;
     sub->last = -1;
-    argos_peer_make_id (self, sub->id);
-    HASH_ADD_KEYPTR (hh, self->subs, sub->topic, strlen (sub->topic), sub);
-    HASH_ADD (hh_id, self->sub_ids, id, strlen (sub->id), sub);
+    sub->closed = false;
     if (self->state == PEER_READY)
         s_send_subscribe (self, sub);
 }
@@ -207,8 +221,9 @@ argos_peer_subscribe (argos_peer_t *self, const char *topic, int64_t from)
 static void
 s_sub_free (argos_peer_t *self, peer_sub_t *sub)
 {
-    HASH_DELETE (hh, self->subs, sub);
-    HASH_DELETE (hh_id, self->sub_ids, sub);
+    //  The analyzer does not see that the last of a table leaves no table behind
+    HASH_DELETE (hh, self->subs, sub);       // NOLINT(clang-analyzer-*)
+    HASH_DELETE (hh_id, self->sub_ids, sub); // NOLINT(clang-analyzer-*)
     free (sub->topic);
     free (sub);
 }
@@ -221,12 +236,8 @@ argos_peer_unsubscribe (argos_peer_t *self, const char *topic)
     HASH_FIND (hh, self->subs, name, strlen (name), sub);
     if (!sub)
         return;
-    if (self->state == PEER_READY) {
-        char to[ARGOS_TO_MAX + 1];
-        snprintf (to, sizeof to, "topic:%s", sub->topic);
-        peer_head_t head = { .type = "unsubscribe", .to = to, .seen = -1 };
-        argos_peer_word (self, &head, NULL);
-    }
+    if (self->state == PEER_READY)
+        s_send_unsubscribe (self, sub);
     s_sub_free (self, sub);
 }
 
@@ -311,20 +322,18 @@ argos_peer_destroy (argos_peer_t **self_p)
         zmq_setsockopt (self->socket, ZMQ_LINGER, &linger, sizeof linger);
     }
     argos_lease_t *lease, *next_lease;
-    HASH_ITER (hh, self->leases, lease, next_lease)
-    {
+    HASH_ITER (hh, self->leases, lease, next_lease) {
         if (lease->commit)
             lease->commit->lease = NULL;
         HASH_DEL (self->leases, lease);
-        argos_lease_free (&lease);
+        argos_peer_lease_free (&lease);
     }
     s_fail_all (self, ARGOS_GONE, NULL);
     peer_sub_t *sub, *next_sub;
     HASH_ITER (hh, self->subs, sub, next_sub)
-    s_sub_free (self, sub);
+        s_sub_free (self, sub);
     peer_service_t *service, *next_service;
-    LL_FOREACH_SAFE (self->services, service, next_service)
-    {
+    LL_FOREACH_SAFE (self->services, service, next_service) {
         json_decref (service->types);
         free (service->name);
         free (service);
@@ -345,7 +354,7 @@ argos_peer_final (argos_peer_t *self, argos_err_t code, const char *reason)
         return;
     self->state = PEER_FINAL;
     while (self->leases)
-        argos_lease_lose (self->leases, code);
+        argos_peer_lease_lose (self->leases, code);
     s_fail_all (self, code, reason);
     if (s_replace_socket (self) != 0)
         zmq_disconnect (self->socket, self->endpoint);

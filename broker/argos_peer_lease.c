@@ -11,7 +11,7 @@
 #include <string.h>
 
 argos_lease_t *
-argos_lease_find (argos_peer_t *self, int64_t seq)
+argos_peer_lease_find (argos_peer_t *self, int64_t seq)
 {
     argos_lease_t *lease = NULL;
     HASH_FIND (hh, self->leases, &seq, sizeof seq, lease);
@@ -19,7 +19,7 @@ argos_lease_find (argos_peer_t *self, int64_t seq)
 }
 
 void
-argos_lease_free (argos_lease_t **self_p)
+argos_peer_lease_free (argos_lease_t **self_p)
 {
     if (*self_p) {
         free (*self_p);
@@ -42,7 +42,7 @@ s_end (argos_lease_t *self)
 //  The lease has ended by others: what is unanswered fails with code, then the owner is told.
 
 void
-argos_lease_lose (argos_lease_t *self, argos_err_t code)
+argos_peer_lease_lose (argos_lease_t *self, argos_err_t code)
 {
     argos_peer_t *peer = self->peer;
     peer_out_t *commit = self->commit;
@@ -51,19 +51,19 @@ argos_lease_lose (argos_lease_t *self, argos_err_t code)
         argos_peer_fail (peer, commit, code, NULL, false);
     if (peer->handlers.on_lost)
         peer->handlers.on_lost (peer->handlers.ctx, self);
-    argos_lease_free (&self);
+    argos_peer_lease_free (&self);
 }
 
 //  A leased message has come: it is ours until we say otherwise.
 
 void
-argos_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number)
+argos_peer_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number)
 {
-    argos_lease_t *lease = argos_lease_find (self, msg->seq);
+    argos_lease_t *lease = argos_peer_lease_find (self, msg->seq);
     if (lease && lease->number == number)
         return; //  Told twice
     if (lease)
-        argos_lease_lose (lease, ARGOS_FENCED); //  Ended unseen, and come back to us
+        argos_peer_lease_lose (lease, ARGOS_FENCED); //  Ended unseen, and come back to us
     size_t key_size = strlen (msg->key) + 1;
     lease = calloc (1, sizeof *lease + key_size);
     if (!lease)
@@ -87,7 +87,7 @@ argos_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number)
 //  A commit or done was answered. Returns whether the lease is over: consumed, or lost.
 
 bool
-argos_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t code)
+argos_peer_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t code)
 {
     self->commit = NULL;
     if (code == ARGOS_OK && kind == OUT_COMMIT)
@@ -101,21 +101,20 @@ argos_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t cod
 //  What we hold, for hello: the leases, and those whose release has not been answered.
 
 json_t *
-argos_lease_list (argos_peer_t *self)
+argos_peer_lease_list (argos_peer_t *self)
 {
     json_t *list = json_array ();
     argos_lease_t *lease, *next;
-    HASH_ITER (hh, self->leases, lease, next)
-    {
+    HASH_ITER (hh, self->leases, lease, next) {
         lease->verdict = 'l';
         json_array_append_new (list, json_pack ("{s:I,s:I}", "seq", (json_int_t) lease->seq,
                                          "lease", (json_int_t) lease->number));
     }
     peer_out_t *out;
     DL_FOREACH (self->outs, out)
-    if (out->kind == OUT_RELEASE)
-        json_array_append_new (list, json_pack ("{s:I,s:I}", "seq", (json_int_t) out->seq, "lease",
-                                         (json_int_t) out->number));
+        if (out->kind == OUT_RELEASE)
+            json_array_append_new (list, json_pack ("{s:I,s:I}", "seq", (json_int_t) out->seq,
+                                             "lease", (json_int_t) out->number));
     return list;
 }
 
@@ -125,32 +124,35 @@ s_note_verdict (argos_peer_t *self, const json_t *item)
     json_int_t seq = json_integer_value (json_object_get (item, "seq"));
     json_int_t number = json_integer_value (json_object_get (item, "lease"));
     const char *state = json_string_value (json_object_get (item, "state"));
-    argos_lease_t *lease = argos_lease_find (self, seq);
+    argos_lease_t *lease = argos_peer_lease_find (self, seq);
     if (lease && lease->number == number && state)
         lease->verdict = state[0];
 }
 
-//  The broker has looked at what we hold; list NULL: it is another store, and all is lost. Starts
-//  over after each call of the owner, who may have let go of others.
+static argos_lease_t *
+s_ended (const argos_peer_t *self)
+{
+    argos_lease_t *lease = self->leases;
+    while (lease && lease->verdict == 'v') // NOLINT(clang-analyzer-*): taken out before it is freed
+        lease = lease->hh.next;
+    return lease;
+}
+
+//  The broker has looked at what we hold; list NULL: it is another store, and all is lost. Looks
+//  anew after each call of the owner, who may have let go of others.
 
 void
-argos_lease_verdicts (argos_peer_t *self, const json_t *list)
+argos_peer_lease_verdicts (argos_peer_t *self, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size (list); i++)
         s_note_verdict (self, json_array_get (list, i));
-    argos_lease_t *lease = self->leases;
-    while (lease) {
-        if (lease->verdict == 'v') {
-            lease = lease->hh.next;
-            continue;
-        }
+    for (argos_lease_t *lease = s_ended (self); lease; lease = s_ended (self)) {
         if (lease->verdict == 'd' && lease->commit && lease->commit->kind == OUT_DONE) {
             argos_peer_answer_t answer = { .code = ARGOS_OK, .reason = "", .part = -1, .type = "" };
             argos_peer_answer (self, lease->commit, &answer);
         }
         else
-            argos_lease_lose (lease, ARGOS_FENCED);
-        lease = self->leases;
+            argos_peer_lease_lose (lease, ARGOS_FENCED);
     }
 }
 
@@ -259,5 +261,5 @@ argos_lease_release (argos_lease_t **lease_p, int64_t delay_ms, bool clean, cons
     s_end (self);
     argos_peer_queue (peer, &code, &model, NULL);
     argos_code_term (&code);
-    argos_lease_free (&self);
+    argos_peer_lease_free (&self);
 }

@@ -182,12 +182,12 @@ void argos_peer_rewind (argos_peer_t *self);
 bool argos_peer_receive (argos_peer_t *self);
 
 //  argos_peer_lease.c
-argos_lease_t *argos_lease_find (argos_peer_t *self, int64_t seq);
-void argos_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number);
-void argos_lease_lose (argos_lease_t *self, argos_err_t code);
-bool argos_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t code);
-void argos_lease_free (argos_lease_t **self_p);
-json_t *argos_lease_list (argos_peer_t *self);
-void argos_lease_verdicts (argos_peer_t *self, const json_t *list);
+argos_lease_t *argos_peer_lease_find (argos_peer_t *self, int64_t seq);
+void argos_peer_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number);
+void argos_peer_lease_lose (argos_lease_t *self, argos_err_t code);
+bool argos_peer_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t code);
+void argos_peer_lease_free (argos_lease_t **self_p);
+json_t *argos_peer_lease_list (argos_peer_t *self);
+void argos_peer_lease_verdicts (argos_peer_t *self, const json_t *list);
 
 #endif

@@ -71,15 +71,14 @@ s_handle_welcome (argos_peer_t *self, incoming_t *msg)
     self->backoff_ms = 0;
     self->answered_at = self->ping_at = self->hello_at;
     self->got_messages = self->got_bytes = 0;
-    argos_lease_verdicts (self, new_store ? NULL : json_object_get (msg->body, "leases"));
+    argos_peer_lease_verdicts (self, new_store ? NULL : json_object_get (msg->body, "leases"));
     argos_peer_rewind (self);
     const json_t *window = json_object_get (msg->body, "window");
     self->window_messages = s_int (window, "messages");
     self->window_bytes = s_int (window, "bytes");
     if (new_store) {
         peer_sub_t *sub, *next;
-        HASH_ITER (hh, self->subs, sub, next)
-        {
+        HASH_ITER (hh, self->subs, sub, next) {
             sub->last = -1;
             sub->closed = false;
         }
@@ -162,7 +161,7 @@ s_handle_refused (argos_peer_t *self, incoming_t *msg)
     const char *reason = s_text (msg->body, "reason");
     if (code == ARGOS_OK)
         code = ARGOS_INTERNAL;
-    argos_lease_t *lease = msg->header.seq ? argos_lease_find (self, msg->header.seq) : NULL;
+    argos_lease_t *lease = msg->header.seq ? argos_peer_lease_find (self, msg->header.seq) : NULL;
     peer_out_t *out = s_find (self, re);
     if (code == ARGOS_SUPERSEDED && !msg->header.seq)
         argos_peer_final (self, code, reason);
@@ -180,7 +179,7 @@ s_handle_refused (argos_peer_t *self, incoming_t *msg)
         argos_peer_answer (self, out, &answer);
     }
     else if (lease && !re[0] && lease->number == msg->header.lease)
-        argos_lease_lose (lease, code);
+        argos_peer_lease_lose (lease, code);
     else
         s_word_refused (self, re, code, reason);
 }
@@ -290,7 +289,7 @@ s_view (const incoming_t *msg)
 static void
 s_handle_mail (argos_peer_t *self, incoming_t *msg)
 {
-    argos_lease_t *lease = argos_lease_find (self, s_int (msg->meta, "mail"));
+    argos_lease_t *lease = argos_peer_lease_find (self, s_int (msg->meta, "mail"));
     argos_peer_msg_t view = s_view (msg);
     if (!lease || lease->number != s_int (msg->meta, "lease"))
         return;
@@ -389,7 +388,7 @@ s_dispatch_message (argos_peer_t *self, incoming_t *msg)
         s_handle_mail (self, msg);
     else if (json_object_get (msg->meta, "lease")) {
         argos_peer_msg_t view = s_view (msg);
-        argos_lease_take (self, &view, s_int (msg->meta, "lease"));
+        argos_peer_lease_take (self, &view, s_int (msg->meta, "lease"));
     }
     else {
         if (json_object_get (msg->meta, "topic"))

@@ -165,7 +165,7 @@ argos_peer_answer (argos_peer_t *self, peer_out_t *out, const argos_peer_answer_
 {
     argos_lease_t *lease = out->lease;
     argos_peer_unlink (self, out);
-    bool over = lease && argos_lease_answered (lease, out->kind, answer->code);
+    bool over = lease && argos_peer_lease_answered (lease, out->kind, answer->code);
     if (out->fn)
         out->fn (out->arg, answer);
     else if (answer->code != ARGOS_OK && out->kind != OUT_RELEASE && self->handlers.on_refused)
@@ -173,7 +173,7 @@ argos_peer_answer (argos_peer_t *self, peer_out_t *out, const argos_peer_answer_
     if (over && answer->code != ARGOS_OK && self->handlers.on_lost)
         self->handlers.on_lost (self->handlers.ctx, lease);
     if (over)
-        argos_lease_free (&lease);
+        argos_peer_lease_free (&lease);
     free (out);
 }
 
@@ -202,8 +202,7 @@ argos_peer_expire (argos_peer_t *self, int64_t now)
         peer_out_t *out;
         again = false;
         self->next_deadline = INT64_MAX;
-        DL_FOREACH (self->outs, out)
-        {
+        DL_FOREACH (self->outs, out) {
             if (!out->deadline)
                 continue;
             if (out->deadline <= now) {
@@ -229,10 +228,10 @@ argos_peer_rewind (argos_peer_t *self)
         peer_out_t *out;
         again = false;
         DL_FOREACH (self->outs, out)
-        if (out->kind == OUT_REQUEST && out->sent) {
-            again = true;
-            break;
-        }
+            if (out->kind == OUT_REQUEST && out->sent) {
+                again = true;
+                break;
+            }
         if (again)
             argos_peer_fail (self, out, ARGOS_GONE, NULL, true);
     }
