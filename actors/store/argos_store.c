@@ -38,8 +38,7 @@ s_open (argos_store_t *self, const char *path, char *reason)
                                   "PRAGMA temp_store = MEMORY;"
                                   "PRAGMA foreign_keys = ON;"
                                   "PRAGMA trusted_schema = OFF;"
-                                  "PRAGMA cache_size = -2048;"
-                                  "PRAGMA wal_autocheckpoint = 0;";
+                                  "PRAGMA cache_size = -2048;";
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     if (sqlite3_open_v2 (path, &self->db, flags, NULL) != SQLITE_OK) {
@@ -47,8 +46,9 @@ s_open (argos_store_t *self, const char *path, char *reason)
             self->db ? sqlite3_errmsg (self->db) : "out of memory");
         return -1;
     }
-    sqlite3_wal_hook (self->db, s_wal_hook, self);
-    if (argos_store_exec (self, pragmas) == 0 && argos_store_start (self, reason) == 0)
+    int rc = argos_store_exec (self, pragmas);
+    sqlite3_wal_hook (self->db, s_wal_hook, self); //  Takes the place of SQLite's own checkpoints
+    if (rc == 0 && argos_store_start (self, reason) == 0)
         return 0;
     if (!*reason)
         snprintf (reason, REASON_SIZE, "can't use %.120s: %.100s", path,

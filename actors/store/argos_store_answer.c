@@ -75,7 +75,7 @@ argos_store_clear (argos_storage_ans_t *ans)
     ans->gone = ans->freed = NULL;
     ans->rows = NULL;
     ans->gone_count = ans->freed_count = ans->row_count = 0;
-    ans->dead = ans->repeat = false;
+    ans->dead = false;
     for (size_t i = 0; i < ans->part_count; i++) {
         ans->parts[i].seq = ans->parts[i].number = 0;
         argos_frame_unref (&ans->parts[i].header);

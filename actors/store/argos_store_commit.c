@@ -258,6 +258,8 @@ s_commit_leased (argos_store_t *self, argos_store_unit_t *unit, const argos_stor
     if (req->done && s_has_mail (self, req, row))
         return argos_store_refuse (ans, ARGOS_MAIL, argos_err_text (ARGOS_MAIL));
     unit->row = row;
+    ans->hops = row->hops;
+    memcpy (ans->cause, row->id, sizeof ans->cause);
     if (!s_check_parts (self, unit) || !s_execute_parts (self, unit) ||
         !s_take (self, req, row, ans))
         return false;

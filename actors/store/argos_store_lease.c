@@ -106,15 +106,25 @@ s_end_lease (argos_store_t *self, argos_store_row_t *row, int strikes, const cha
     return false;
 }
 
+//  May the request end the lease of row? Its holder may, the broker may (it names no holder), and
+//  the broker may reject a row that nobody holds.
+
+static bool
+s_releasable (const argos_storage_req_t *req, const argos_store_row_t *row)
+{
+    if (!row->lease)
+        return !req->lease && !*req->holder && *req->reject;
+    bool holds = strcmp (row->holder, req->holder) == 0;
+    return req->lease ? row->lease == req->lease && (holds || !*req->holder) : holds;
+}
+
 bool
 argos_store_release (argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
 {
     argos_store_row_t row;
     if (!argos_store_row_get (self, req->seq, &row, NULL, NULL))
         return argos_store_refuse (ans, ARGOS_NOT_FOUND, "no such message");
-    bool ours =
-        req->lease ? row.lease == req->lease : row.lease && strcmp (row.holder, req->holder) == 0;
-    if (!ours)
+    if (!s_releasable (req, &row))
         return argos_store_refuse (ans, ARGOS_FENCED, "the lease is not the one on record");
     if (req->clean && row.attempt > 0)
         row.attempt--;

@@ -64,7 +64,10 @@ argos_store_topic_make (argos_store_t *self, const char *name, const char *owner
 bool
 argos_store_topic (argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
 {
-    topic_t topic = s_find_or_make (self, req->name, req->owner);
+    topic_t topic =
+        *req->owner ? s_find_or_make (self, req->name, req->owner) : s_find (self, req->name);
+    if (!topic.id)
+        return argos_store_refuse (ans, ARGOS_NOT_FOUND, "no such topic");
     memcpy (ans->owner, topic.owner, sizeof ans->owner);
     ans->boot = topic.boot;
     ans->number = topic.newest;
