@@ -393,7 +393,7 @@ s_dispatch_message (argos_peer_t *self, incoming_t *msg)
     else {
         if (json_object_get (msg->meta, "topic"))
             s_handle_entry (self, msg);
-        else if (msg->header.re[0] && msg->header.to == ARGOS_TO_ACTOR)
+        else if (msg->header.re[0] && msg->header.to != ARGOS_TO_SERVICE) //  The store names nobody
             s_handle_reply (self, msg);
         else
             s_handle_request (self, msg);
