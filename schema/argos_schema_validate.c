@@ -119,7 +119,9 @@ s_fits (const argos_schema_t *node, const json_t *value)
     if (json_is_string (value))
         return s_string_fits (node, value);
     if (json_is_number (value)) {
-        double number = json_number_value (value);
+        //  A double can't tell 2^53 from 2^53 + 1; a long double holds any integer of 64 bits
+        long double number = json_is_integer (value) ? (long double) json_integer_value (value)
+                                                     : (long double) json_real_value (value);
         return number >= node->minimum && number <= node->maximum;
     }
     if (json_is_array (value)) {
@@ -185,8 +187,7 @@ s_unknown_members (check_t *self, const argos_schema_t *node, const json_t *valu
 {
     const char *name;
     json_t *member;
-    json_object_foreach (argos_schema_iterable (value), name, member)
-    {
+    json_object_foreach (argos_schema_iterable (value), name, member) {
         if (self->problems >= PROBLEMS_MAX)
             break;
         if (s_known (node, name))

@@ -105,6 +105,8 @@ numbers_have_inclusive_bounds (void **state)
     const char *schema = "{\"type\":\"integer\",\"minimum\":1,\"maximum\":65535}";
     s_assert_problems (schema, "1", "");
     s_assert_problems (schema, "65535", "");
+    s_assert_problems ("{\"type\":\"integer\",\"maximum\":9007199254740992}", "9007199254740993",
+        ": an integer of at most 9007199254740992|");
     s_assert_problems (schema, "0", ": an integer from 1 to 65535|");
     s_assert_problems (schema, "65536", ": an integer from 1 to 65535|");
     s_assert_problems ("{\"type\":\"number\",\"minimum\":0}", "-0.5", ": a number of at least 0|");

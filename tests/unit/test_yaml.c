@@ -143,7 +143,7 @@ depth_and_size_are_bounded (void **state)
     s_assert_refused (text, "expected at most 32 levels");
     memset (text, '[', ARGOS_YAML_DEPTH_MAX);
     memset (text + ARGOS_YAML_DEPTH_MAX, ']', ARGOS_YAML_DEPTH_MAX);
-    text[2 * ARGOS_YAML_DEPTH_MAX] = 0;
+    text[ARGOS_YAML_DEPTH_MAX + ARGOS_YAML_DEPTH_MAX] = 0;
     char reason[256];
     json_t *value = s_load (text, NULL, reason);
     assert_non_null (value);
