@@ -1,0 +1,35 @@
+//  argosd_home - the folder of one argosd: made when it is missing, locked while it runs.
+//
+//  HOME/argos.yaml        settings, with comments
+//  HOME/api-key           bearer key of the HTTP API, mode 0600
+//  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here
+//  HOME/run/broker.sock   where peers connect; for a long HOME elsewhere, then its address is in
+//  run/broker.endpoint
+
+#ifndef ARGOSD_HOME_H
+#define ARGOSD_HOME_H
+
+#include <limits.h>
+#include <stddef.h>
+
+typedef struct {
+    char path[PATH_MAX];     //  Absolute, without links
+    char endpoint[PATH_MAX]; //  ipc://… of the broker
+    char key[256];           //  The API key; wiped by argosd_home_close
+    int lock_fd;             //  Holds the lock, -1 = not held
+} argosd_home_t;
+
+//  The folder when none is named: $ARGOS_HOME, else ~/.argos. Returns 0, or -1 when there is
+//  neither.
+int argosd_home_default (char *path, size_t size);
+
+//  Opens the home at path: makes what is missing (template is the text of a new argos.yaml), takes
+//  the lock, reads the key. Returns 0; or -1 with one sentence in reason (size bytes) and nothing
+//  held.
+int argosd_home_open (
+    argosd_home_t *self, const char *path, const char *template, char *reason, size_t size);
+
+//  Gives the lock back, wipes the key. Idempotent.
+void argosd_home_close (argosd_home_t *self);
+
+#endif

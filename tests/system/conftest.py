@@ -1,0 +1,150 @@
+"""What system tests share: a real argosd in a home of its own.
+
+The build to be tested is named by $ARGOS_BUILD (default: build/). No test sleeps: everything waits for an event, with a deadline.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("ARGOS_BUILD", ROOT / "build"))
+DEADLINE_S = 30
+
+
+class Argosd:
+    """One home, and the argosd that runs on it (or not). Attributes: home, endpoint, port, key, log (list of lines)."""
+
+    def __init__(self, home):
+        self.home = pathlib.Path(home)
+        self.process = None
+        self.port = None
+        self.log = []
+        self._changed = threading.Condition()
+        self._reader = None
+
+    @property
+    def endpoint(self):
+        other = self.home / "run" / "broker.endpoint"
+        return other.read_text() if other.exists() else f"ipc://{self.home}/run/broker.sock"
+
+    @property
+    def key(self):
+        return (self.home / "api-key").read_text().strip()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def launch(self, *arguments, env=None):
+        """Start the process without waiting for it. The port of the API is any free one, unless an argument names it."""
+        command = [str(BUILD / "argosd"), "--home", str(self.home), *arguments]
+        if "--port" not in arguments:
+            command += ["--port", "0"]
+        clean = {name: value for name, value in os.environ.items()
+                 if not name.endswith("_API_KEY") and name != "ARGOS_HOME"}
+        self.log = []
+        self.port = None
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, errors="replace", env={**clean, **(env or {})})
+        self._reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
+        self._reader.start()
+        return self
+
+    def _read(self, stream):
+        for line in stream:
+            with self._changed:
+                self.log.append(line.rstrip("\n"))
+                found = re.search(r"event=listening .*port=(\d+)", line)
+                if found:
+                    self.port = int(found.group(1))
+                self._changed.notify_all()
+        with self._changed:
+            self.log.append(None)  # The end
+            self._changed.notify_all()
+
+    def wait_log(self, text, deadline_s=DEADLINE_S):
+        """Wait for a line of the log with this text; returns it. Fails when the process ends before, or at the deadline."""
+        def found():
+            return next((line for line in self.log if line is None or text in line), False)
+
+        with self._changed:
+            done = self._changed.wait_for(lambda: found() is not False, deadline_s)
+            assert done and found(), f"no line with {text!r} in:\n" + "\n".join(filter(None, self.log))
+            return found()
+
+    def start(self, *arguments, env=None):
+        """Start it and wait until it is ready."""
+        self.launch(*arguments, env=env)
+        self.wait_log("ready")
+        return self
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def wait(self, deadline_s=DEADLINE_S):
+        """Wait for its end; returns the exit code (negative: the signal that killed it)."""
+        code = self.process.wait(deadline_s)
+        self._reader.join(deadline_s)
+        return code
+
+    def stop(self):
+        """SIGTERM, and the exit code."""
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def kill(self):
+        """kill -9."""
+        self.signal(signal.SIGKILL)
+        return self.wait()
+
+    def text(self):
+        return "\n".join(filter(None, self.log))
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.kill()
+
+
+@pytest.fixture
+def home():
+    """An empty folder with a short path; removed after the test."""
+    folder = tempfile.mkdtemp(prefix="argos-")
+    yield pathlib.Path(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def daemon(home):
+    """An argosd that is not running yet."""
+    daemon = Argosd(home)
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def argosd(daemon):
+    """An argosd that is ready; ended by SIGTERM after the test, which has to succeed."""
+    daemon.start()
+    yield daemon
+    if daemon.process.poll() is None:
+        code = daemon.stop()
+        assert code == 0, f"exit code {code}:\n{daemon.text()}"
+
+
+def wait_until(condition, deadline_s=DEADLINE_S):
+    """Wait for something that gives no sign (a file, a process that is gone); returns what condition() returns."""
+    deadline = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "the deadline has passed"
+        time.sleep(0.01)
