@@ -91,8 +91,7 @@ s_say_allowed (const json_t *allowed, char *words)
     size_t index;
     json_t *value;
     s_say (words, json_array_size (allowed) > 1 ? "one of " : "");
-    json_array_foreach (allowed, index, value)
-    {
+    json_array_foreach (allowed, index, value) {
         char *text = json_is_string (value) ? s_copy (json_string_value (value))
                                             : json_dumps (value, JSON_ENCODE_ANY | JSON_COMPACT);
         s_say (words, "%s%s", index ? ", " : "", text ? text : "?");
@@ -189,7 +188,9 @@ s_read_type (compiler_t *self, const json_t *value, argos_schema_t *node)
         return s_read_kind (self, value, &node->kinds);
     size_t index;
     json_t *item;
-    json_array_foreach (value, index, item) if (s_read_kind (self, item, &node->kinds)) return -1;
+    json_array_foreach (value, index, item)
+        if (s_read_kind (self, item, &node->kinds))
+            return -1;
     return node->kinds ? 0 : s_refuse (self, "type: the list is empty");
 }
 
@@ -313,8 +314,7 @@ s_read_properties (compiler_t *self, const json_t *value, argos_schema_t *node)
     node->members = s_alloc (json_object_size (value), sizeof *node->members);
     const char *name;
     json_t *schema;
-    json_object_foreach (argos_schema_iterable (value), name, schema)
-    {
+    json_object_foreach (argos_schema_iterable (value), name, schema) {
         argos_schema_t *member = s_compile (self, schema);
         if (!member) {
             char inner[160];
@@ -336,8 +336,7 @@ s_read_required (compiler_t *self, const json_t *value, argos_schema_t *node)
     json_t *item;
     if (!json_is_array (value))
         return s_refuse (self, "required: expected a list of names");
-    json_array_foreach (value, index, item)
-    {
+    json_array_foreach (value, index, item) {
         const char *name = json_string_value (item);
         argos_schema_member_t *member = name ? s_member (node, name) : NULL;
         if (!member)
@@ -393,8 +392,7 @@ s_fill (compiler_t *self, const json_t *schema, argos_schema_t *node)
 {
     const char *name;
     json_t *value;
-    json_object_foreach (argos_schema_iterable (schema), name, value)
-    {
+    json_object_foreach (argos_schema_iterable (schema), name, value) {
         keyword_fn *fn = s_keyword (name);
         if (!fn)
             return s_refuse (self, "unsupported keyword %s", name);

@@ -183,8 +183,7 @@ s_fill_defaults (const json_t *schema, json_t *tree) //  NOLINT(misc-no-recursio
 {
     const char *name;
     json_t *member;
-    json_object_foreach (json_object_get (schema, "properties"), name, member)
-    {
+    json_object_foreach (json_object_get (schema, "properties"), name, member) {
         json_t *value = json_object_get (tree, name);
         json_t *preset = json_object_get (member, "default");
         if (json_object_get (member, "properties")) {
