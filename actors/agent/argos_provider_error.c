@@ -255,7 +255,10 @@ argos_provider_retry_after (const char *value, int64_t wall)
 void
 argos_provider_error_text (const argos_provider_error_t *error, char *text, size_t size)
 {
-    if (error->class == ARGOS_PE_CREDENTIALS)
+    bool said = strstr (error->message, "no provider credentials configured") != NULL;
+    if (error->class == ARGOS_PE_CREDENTIALS && said)
+        snprintf (text, size, "The turn failed: %s", error->message);
+    else if (error->class == ARGOS_PE_CREDENTIALS)
         snprintf (
             text, size, "The turn failed: no provider credentials configured (%s)", error->message);
     else if (error->class == ARGOS_PE_AUTH)

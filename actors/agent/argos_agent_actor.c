@@ -1,0 +1,197 @@
+//  argos_agent_actor - the agent's shell: peer, provider, timers.
+//
+//  One thread for all turns; nothing here blocks. Invariant: every turn in the list holds a lease,
+//  or is on its way out. The one timer of the loop is the earliest of libcurl's and the turns'.
+
+#include "argos_agent_actor.h"
+
+#include "argos_actor.h"
+#include "argos_agent_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 1000         //  Default of turns at a time
+#define MAX_ITERATIONS 90  //  Default of calls in one turn
+#define TIMERS_A_TURN 1000 //  Timers served before sockets have their turn
+
+static void
+s_handle_timer (void *arg)
+{
+    agent_t *self = (agent_t *) arg;
+    int64_t now = argos_shell_now ();
+    argos_due_node_t *node;
+    for (int i = 0; i < TIMERS_A_TURN && (node = argos_due_pop (&self->due, now)); i++)
+        turn_timer ((turn_t *) node->owner);
+    int64_t due_ms = self->provider ? argos_provider_due (self->provider) : -1;
+    if (due_ms >= 0 && due_ms <= now)
+        argos_provider_turn (self->provider, now, argos_shell_wall ());
+    agent_arm (self);
+}
+
+void
+agent_arm (agent_t *self)
+{
+    int64_t due_ms = argos_due_first (&self->due);
+    int64_t provider_ms = self->provider ? argos_provider_due (self->provider) : -1;
+    if (provider_ms >= 0 && (due_ms < 0 || provider_ms < due_ms))
+        due_ms = provider_ms;
+    argos_shell_timer (self->shell, due_ms, s_handle_timer, self);
+}
+
+static void
+s_handle_provider (void *arg)
+{
+    agent_t *self = (agent_t *) arg;
+    argos_provider_turn (self->provider, argos_shell_now (), argos_shell_wall ());
+    agent_arm (self);
+}
+
+static void
+s_handle_lease (void *arg, const argos_peer_msg_t *msg)
+{
+    agent_t *self = (agent_t *) arg;
+    turn_t *turn = turn_new (self, msg);
+    turn->refs++;
+    if (*turn->run_id)
+        turn_begin (turn);
+    else
+        turn_head_mail (turn, msg);
+    turn_unref (turn);
+    agent_arm (self);
+}
+
+static void
+s_handle_mail (void *arg, const argos_peer_msg_t *msg)
+{
+    agent_t *self = (agent_t *) arg;
+    turn_t *turn = msg->lease ? (turn_t *) argos_lease_data (msg->lease) : NULL;
+    if (turn)
+        turn_mail (turn, msg);
+    agent_arm (self);
+}
+
+static void
+s_handle_lost (void *arg, argos_lease_t *lease)
+{
+    agent_t *self = (agent_t *) arg;
+    turn_t *turn = (turn_t *) argos_lease_data (lease);
+    if (turn)
+        turn_lost (turn);
+    agent_arm (self);
+}
+
+static json_t *
+s_status (const agent_t *self)
+{
+    static const char *const kinds[] = { "openai", "anthropic", "rehearsal" };
+    const argos_provider_settings_t *provider = &self->config.provider;
+    bool rehearsal = provider->kind == ARGOS_PROVIDER_REHEARSAL;
+    json_t *body = json_pack ("{s:s, s:s, s:b, s:I}", "kind", kinds[provider->kind], "model",
+        provider->model, "rehearsal", rehearsal, "turns", (json_int_t) self->turn_count);
+    if (*provider->base_url)
+        json_object_set_new (body, "base_url", json_string (provider->base_url));
+    if (*provider->problem)
+        json_object_set_new (body, "problem", json_string (provider->problem));
+    return body;
+}
+
+static void
+s_handle_request (void *arg, const argos_peer_msg_t *msg)
+{
+    agent_t *self = (agent_t *) arg;
+    if (strcmp (msg->type, "agent.status") == 0 && !*msg->re)
+        argos_peer_reply (self->peer, msg, "agent.status.result", s_status (self));
+}
+
+static void
+s_handle_final (void *arg, argos_err_t code, const char *reason)
+{
+    agent_t *self = (agent_t *) arg;
+    argos_log (ARGOS_LOG_ERROR, self->config.name, "ended by the broker", "code=%s reason=\"%s\"",
+        argos_err_name (code), reason);
+    argos_actor_fail (self->pipe, reason);
+    argos_shell_stop (self->shell);
+}
+
+//  Turns let go of their leases by the peer's bye; what is outstanding is answered by its end
+static void
+s_agent_destroy (agent_t **self_p)
+{
+    agent_t *self = *self_p;
+    if (!self)
+        return;
+    while (self->turns) {
+        turn_lost (self->turns);
+    }
+    if (self->provider && self->shell)
+        argos_shell_fd (self->shell, argos_provider_fd (self->provider), NULL, NULL);
+    argos_shell_destroy (&self->shell);
+    argos_provider_destroy (&self->provider);
+    argos_due_clear (&self->due);
+    json_decref (self->tools);
+    explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
+    free (self->config.system_prompt);
+    free (self);
+    *self_p = NULL;
+}
+
+static void
+s_copy_config (agent_t *self, const argos_agent_config_t *config)
+{
+    self->config = *config;
+    if (!*self->config.name)
+        snprintf (self->config.name, sizeof self->config.name, "agent");
+    if (!*self->config.endpoint)
+        snprintf (self->config.endpoint, sizeof self->config.endpoint, "inproc://argos.broker");
+    if (self->config.max_iterations <= 0)
+        self->config.max_iterations = MAX_ITERATIONS;
+    if (self->config.slots <= 0)
+        self->config.slots = SLOTS;
+    self->config.system_prompt = strdup (config->system_prompt ? config->system_prompt : "");
+}
+
+static agent_t *
+s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
+{
+    static const char *const types[] = { "turn.request", "turn.stop", "session.end", NULL };
+    agent_t *self = (agent_t *) calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    self->pipe = pipe;
+    s_copy_config (self, config);
+    self->tools = agent_tools_new ();
+    self->entropy = (uint32_t) argos_shell_wall ();
+    if (!*self->config.provider.problem)
+        self->provider = argos_provider_new (&self->config.provider);
+    argos_peer_config_t peer = { .name = self->config.name,
+        .endpoint = self->config.endpoint,
+        .handlers = { .ctx = self,
+            .on_lease = s_handle_lease,
+            .on_mail = s_handle_mail,
+            .on_lost = s_handle_lost,
+            .on_request = s_handle_request,
+            .on_final = s_handle_final } };
+    self->shell = argos_shell_new (pipe, &peer);
+    if (!self->shell || (!self->provider && !*self->config.provider.problem)) {
+        s_agent_destroy (&self);
+        return NULL;
+    }
+    self->peer = argos_shell_peer (self->shell);
+    if (self->provider)
+        argos_shell_fd (self->shell, argos_provider_fd (self->provider), s_handle_provider, self);
+    argos_peer_serve (self->peer, "turn", self->config.slots, types);
+    return self;
+}
+
+void
+argos_agent_actor (zsock_t *pipe, void *config)
+{
+    agent_t *self = s_agent_new (pipe, (const argos_agent_config_t *) config);
+    argos_actor_ready (pipe, self != NULL);
+    if (!self)
+        return;
+    argos_shell_run (self->shell);
+    s_agent_destroy (&self);
+}

@@ -1,0 +1,169 @@
+//  argos_agent_call - the provider call of a turn: request, deltas, end, repeats.
+//
+//  Invariant: turn->call and turn->answer are set exactly while a call is in flight. The rest of
+//  the text is published before the turn goes on, so that the deltas of a segment always make its
+//  text.
+
+#include "argos_agent_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOLD_MS 500 //  Until the broker is asked again whether it lives
+
+static const char s_last_call[] =
+    "The number of steps of this turn is used up and no tool can be called any more. Say what has "
+    "been done, and what is left to do.";
+
+static void
+s_publish (turn_t *self, int64_t now)
+{
+    bool key = false;
+    const argos_text_t *text = &self->answer->text;
+    size_t size = self->answer->visible;
+    size_t from = argos_delta_take (&self->delta, size, now, &key);
+    char to[64];
+    snprintf (to, sizeof to, "topic:run.%s", self->run_id);
+    json_t *body = json_pack ("{s:I, s:s%}", "segment", (json_int_t) self->segment, "delta",
+        argos_text_str (text) + from, size - from);
+    if (key)
+        json_object_set_new (body, "text", json_stringn (argos_text_str (text), size));
+    argos_peer_part_t part = { .type = "turn.delta", .to = to, .keyframe = key, .body = body };
+    argos_peer_publish (self->agent->peer, self->lease, &part);
+    self->shown = true;
+}
+
+void
+turn_publish (turn_t *self, bool all)
+{
+    if (!self->answer || !self->lease)
+        return;
+    int64_t now = argos_shell_now ();
+    int64_t due_ms = argos_delta_due (&self->delta, self->answer->visible, now);
+    if (due_ms >= 0 && (all || due_ms <= now)) {
+        s_publish (self, now);
+        due_ms = -1;
+    }
+    argos_due_set (&self->agent->due, &self->due, due_ms);
+}
+
+static void
+s_on_text (void *arg, const argos_answer_t *answer)
+{
+    turn_t *turn = (turn_t *) arg;
+    turn->answer = answer;
+    if (turn->state == ARGOS_TURN_WAITING)
+        turn_event (turn, ARGOS_TURN_DATA);
+    turn_publish (turn, false);
+}
+
+static void
+s_keep_text (turn_t *self, const argos_answer_t *answer)
+{
+    free (self->text);
+    self->text = strndup (argos_text_str (&answer->text), answer->text.size);
+    self->finish = argos_finish_name (answer->finish);
+}
+
+static void
+s_on_failed (turn_t *self, const argos_provider_error_t *error)
+{
+    char sentence[1024];
+    argos_log (ARGOS_LOG_WARN, self->agent->config.name, "provider", "class=%s status=%d repeat=%d",
+        argos_provider_class_name (error->class), error->status, self->repeats);
+    if (argos_provider_retry (error, self->repeats)) {
+        self->agent->entropy = self->agent->entropy * 1664525u + 1013904223u;
+        int64_t wait_ms = argos_provider_backoff (error, self->repeats, self->agent->entropy >> 8);
+        self->repeats++;
+        turn_event (self, ARGOS_TURN_RETRY);
+        argos_due_set (&self->agent->due, &self->due, argos_shell_now () + wait_ms);
+        return;
+    }
+    argos_provider_error_text (error, sentence, sizeof sentence);
+    turn_fail (self, sentence);
+}
+
+static void
+s_on_end (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
+    const argos_provider_error_t *error)
+{
+    turn_t *self = (turn_t *) arg;
+    self->answer = answer;
+    turn_publish (self, true);
+    self->call = NULL;
+    self->answer = NULL;
+    argos_due_set (&self->agent->due, &self->due, -1);
+    if (error) {
+        s_on_failed (self, error);
+        return;
+    }
+    self->iterations++;
+    self->repeats = 0;
+    self->input_tokens += answer->input_tokens;
+    self->output_tokens += answer->output_tokens;
+    s_keep_text (self, answer);
+    if (kind == ARGOS_ANSWER_TEXT)
+        turn_event (self, ARGOS_TURN_TEXT);
+    else if (self->iterations > self->agent->config.max_iterations)
+        turn_fail (self, "The turn failed: it needs more steps than are allowed");
+    else {
+        turn_take_calls (self, answer);
+        turn_event (self, ARGOS_TURN_TOOLS);
+    }
+}
+
+void
+turn_call (turn_t *self)
+{
+    static const argos_call_handlers_t handlers = { s_on_text, s_on_end };
+    agent_t *agent = self->agent;
+    if (!argos_peer_live (agent->peer)) {
+        turn_event (self, ARGOS_TURN_HOLD);
+        return;
+    }
+    bool last = self->iterations >= agent->config.max_iterations;
+    const char *extra = json_string_value (json_object_get (self->body, "instructions"));
+    const char *model = json_string_value (json_object_get (self->body, "model"));
+    bool rehearsal = agent->config.provider.kind == ARGOS_PROVIDER_REHEARSAL;
+    json_t *messages = argos_messages_repair (self->rows);
+    argos_request_t request = { .model = model && *model && !rehearsal ? model : NULL,
+        .system = agent->config.system_prompt,
+        .extra = last ? s_last_call : extra,
+        .messages = messages,
+        .tools = last ? NULL : agent->tools };
+    char seed[64];
+    snprintf (seed, sizeof seed, "%s_%d", self->run_id + 4, self->iterations);
+    turn_clear_tools (self);
+    free (self->text);
+    self->text = NULL;
+    self->shown = false;
+    argos_delta_init (&self->delta);
+    self->effects = true;
+    self->call =
+        argos_provider_call (agent->provider, &request, seed, &handlers, self, argos_shell_now ());
+    json_decref (messages);
+    agent_arm (agent);
+}
+
+//  On HOLD; a repeat sets its own time
+void
+turn_arm_backoff (turn_t *self)
+{
+    argos_due_set (&self->agent->due, &self->due, argos_shell_now () + HOLD_MS);
+    agent_arm (self->agent);
+}
+
+//  What has come stays as the text of the turn
+void
+turn_abort_call (turn_t *self)
+{
+    if (self->answer) {
+        turn_publish (self, true);
+        free (self->text);
+        self->text = strndup (argos_text_str (&self->answer->text), self->answer->visible);
+    }
+    self->answer = NULL;
+    argos_call_abort (&self->call);
+    argos_due_set (&self->agent->due, &self->due, -1);
+}

@@ -1,0 +1,144 @@
+//  argos_agent_load - the transcript at the begin of a turn, and what an earlier attempt left in
+//  it.
+//
+//  Invariant: a transcript that can't be loaded is an error, never an empty one. Pages of 512 KiB
+//  come one after the other.
+
+#include "argos_agent_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char s_unknown_text[] =
+    "The outcome of this call is unknown: the turn was interrupted while it ran, and it was not "
+    "run again.";
+
+typedef struct {
+    turn_t *turn;   //  Holds a reference
+    unsigned epoch; //  Of the turn when it was asked
+} s_ticket_t;
+
+//  Rows of this run: the user's message, texts, and calls that have no result
+static void
+s_find_own (turn_t *self)
+{
+    json_t *open = json_object (); //  {call id: tool name}
+    size_t i, j;
+    json_t *row, *call;
+    json_array_foreach (self->rows, i, row) {
+        const char *run_id = json_string_value (json_object_get (row, "run_id"));
+        const char *role = json_string_value (json_object_get (row, "role"));
+        if (!run_id || !role || strcmp (run_id, self->run_id) != 0)
+            continue;
+        self->resumed = true;
+        if (strcmp (role, "user") == 0)
+            self->user_stored = true;
+        else if (strcmp (role, "tool") == 0) {
+            const char *id = json_string_value (json_object_get (row, "tool_call_id"));
+            json_object_del (open, id ? id : "");
+        }
+        else if (strcmp (role, "assistant") == 0) {
+            self->iterations++;
+            if (json_string_length (json_object_get (row, "content")))
+                self->segment++;
+            json_array_foreach (json_object_get (row, "tool_calls"), j, call) {
+                const char *id = json_string_value (json_object_get (call, "id"));
+                json_t *name = json_object_get (json_object_get (call, "function"), "name");
+                if (id && json_is_string (name))
+                    json_object_set (open, id, name);
+            }
+        }
+    }
+    const char *id;
+    json_t *name;
+    json_object_foreach (open, id, name)
+        json_array_append_new (self->unknown,
+            json_pack ("{s:s, s:s, s:s, s:O, s:s}", "role", "tool", "content", s_unknown_text,
+                "tool_call_id", id, "tool_name", name, "run_id", self->run_id));
+    json_decref (open);
+}
+
+//  The stored rows are replaced by the history that came with the request; those of this run stay
+static void
+s_use_history (turn_t *self, const json_t *history)
+{
+    json_t *rows = json_array ();
+    size_t i;
+    json_t *row;
+    json_array_extend (rows, (json_t *) (uintptr_t) history);
+    json_array_foreach (self->rows, i, row) {
+        const char *run_id = json_string_value (json_object_get (row, "run_id"));
+        if (run_id && strcmp (run_id, self->run_id) == 0)
+            json_array_append (rows, row);
+    }
+    json_decref (self->rows);
+    self->rows = rows;
+}
+
+static void
+s_loaded (turn_t *self)
+{
+    const json_t *history = json_object_get (self->body, "history");
+    const json_t *text = json_object_get (self->body, "text");
+    s_find_own (self);
+    if (json_is_array (history))
+        s_use_history (self, history);
+    json_array_extend (self->rows, self->unknown);
+    if (!self->user_stored)
+        json_array_append_new (self->rows,
+            json_pack ("{s:s, s:O}", "role", "user", "content", (json_t *) (uintptr_t) text));
+    bool long_text = !self->user_stored && json_string_length (text) > AGENT_USER_MAX;
+    bool open = self->resumed || long_text;
+    turn_event (self, open ? ARGOS_TURN_LOADED_OPEN : ARGOS_TURN_LOADED);
+}
+
+static void
+s_on_page (void *arg, const argos_peer_answer_t *answer)
+{
+    s_ticket_t *ticket = (s_ticket_t *) arg;
+    turn_t *turn = ticket->turn;
+    bool current = ticket->epoch == turn->epoch && turn->state != ARGOS_TURN_OVER;
+    free (ticket);
+    const json_t *messages =
+        answer->code == ARGOS_OK ? json_object_get (answer->body, "messages") : NULL;
+    if (current && !json_is_array (messages)) {
+        argos_log (ARGOS_LOG_WARN, turn->agent->config.name, "load failed", "code=%s",
+            argos_err_name (answer->code));
+        turn_event (turn, ARGOS_TURN_REFUSED);
+    }
+    else if (current) {
+        size_t count = json_array_size (messages);
+        json_array_extend (turn->rows, (json_t *) (uintptr_t) messages);
+        turn->load_after = json_integer_value (
+            json_object_get (json_array_get (messages, count ? count - 1 : 0), "id"));
+        if (count && json_is_true (json_object_get (answer->body, "more")))
+            turn_load (turn);
+        else
+            s_loaded (turn);
+    }
+    turn_unref (turn);
+}
+
+void
+turn_load (turn_t *self)
+{
+    bool replaced = json_is_array (json_object_get (self->body, "history"));
+    if (replaced && self->attempt <= 1 && !self->resumed) {
+        s_loaded (self);
+        return;
+    }
+    s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
+    if (!ticket)
+        abort ();
+    *ticket = (s_ticket_t){ self, self->epoch };
+    json_t *body = json_pack ("{s:s}", "id", self->session);
+    if (self->load_after)
+        json_object_set_new (body, "after", json_integer (self->load_after));
+    argos_peer_part_t part = { .type = "session.load", .to = "store", .body = body };
+    self->refs++;
+    if (argos_peer_send (self->agent->peer, &part, s_on_page, ticket) != ARGOS_OK) {
+        self->refs--;
+        free (ticket);
+        turn_event (self, ARGOS_TURN_REFUSED);
+    }
+}

@@ -1,0 +1,321 @@
+//  argos_agent_parts - what the agent commits: the parts of each kind of commit.
+//
+//  Pure: reads the turn, builds messages. Limits: 64 parts; texts are bounded where they come in,
+//  so that the largest done stays below 2 MiB.
+
+#include "argos_agent_priv.h"
+#include "argos_route_key.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ERROR_MAX 4096 //  Bytes of the sentence of a failed run
+
+static argos_peer_part_t *
+s_part (parts_t *self, const char *type, json_t *body)
+{
+    assert (self->count < 64); //  What is built here is counted
+    argos_peer_part_t *part = &self->parts[self->count];
+    *part = (argos_peer_part_t){ .type = type, .to = self->to[self->count], .body = body };
+    self->count++;
+    return part;
+}
+
+static void
+s_store (parts_t *self, const char *type, json_t *body)
+{
+    snprintf (self->to[self->count], sizeof self->to[0], "store");
+    s_part (self, type, body);
+}
+
+static void
+s_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t *body)
+{
+    snprintf (self->to[self->count], sizeof self->to[0], "topic:run.%s", run_id);
+    argos_peer_part_t *part = s_part (self, type, body);
+    part->durable = true;
+    part->last = last;
+}
+
+static void
+s_copy (json_t *target, const char *name, const json_t *value)
+{
+    if (json_is_string (value))
+        json_object_set (target, name, (json_t *) (uintptr_t) value);
+}
+
+//  An answer to the chat that the request came from, when it has one
+static void
+s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char *run_id,
+    const char *kind, const char *text)
+{
+    const char *service = json_string_value (json_object_get (request, "deliver"));
+    const json_t *source = json_object_get (request, "source");
+    size_t at = self->count;
+    if (!service || turn->no_deliver ||
+        argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0)
+        return;
+    json_t *body = json_pack ("{s:s, s:s, s:s}", "kind", kind, "text", text, "run_id", run_id);
+    s_copy (body, "chat_id", json_object_get (source, "chat_id"));
+    s_copy (body, "thread_id", json_object_get (source, "thread_id"));
+    s_copy (body, "reply_to", json_object_get (request, "reply_to"));
+    snprintf (self->to[at], sizeof self->to[at], "service:%s", service);
+    snprintf (self->id[at], sizeof self->id[at], "%s.%s", run_id, kind);
+    argos_peer_part_t *part = s_part (self, "deliver.request", body);
+    part->durable = true;
+    part->id = self->id[at];
+    part->key = self->key[at];
+}
+
+static json_t *
+s_user_row (const turn_t *turn)
+{
+    return json_pack ("{s:s, s:O, s:s}", "role", "user", "content",
+        json_object_get (turn->body, "text"), "run_id", turn->run_id);
+}
+
+static void
+s_append (parts_t *self, const turn_t *turn, json_t *rows)
+{
+    if (json_array_size (rows))
+        s_store (self, "session.append",
+            json_pack ("{s:s, s:O}", "session_id", turn->session, "messages", rows));
+    json_decref (rows);
+}
+
+//  Rows of this commit: the user's message first, when it is not stored yet
+static json_t *
+s_rows (const turn_t *turn)
+{
+    json_t *rows = json_array ();
+    if (!turn->user_stored && *turn->run_id)
+        json_array_append_new (rows, s_user_row (turn));
+    return rows;
+}
+
+static json_t *
+s_usage (const turn_t *turn)
+{
+    return json_pack ("{s:I, s:I, s:I}", "input_tokens", (json_int_t) turn->input_tokens,
+        "output_tokens", (json_int_t) turn->output_tokens, "total_tokens",
+        (json_int_t) (turn->input_tokens + turn->output_tokens));
+}
+
+static void
+s_text_entry (parts_t *self, const turn_t *turn)
+{
+    if (turn->text && *turn->text)
+        s_entry (self, turn->run_id, "turn.text", false,
+            json_pack ("{s:I, s:s}", "segment", (json_int_t) turn->segment, "text", turn->text));
+}
+
+static void
+s_open (parts_t *self, const turn_t *turn)
+{
+    json_t *rows = json_array ();
+    size_t size = json_string_length (json_object_get (turn->body, "text"));
+    if (!turn->user_stored && size > AGENT_USER_MAX)
+        json_array_append_new (rows, s_user_row (turn));
+    json_array_extend (rows, turn->unknown);
+    s_append (self, turn, rows);
+    if (turn->resumed || turn->shown)
+        s_entry (self, turn->run_id, "turn.restarted", false,
+            json_pack ("{s:I}", "attempt", (json_int_t) turn->attempt));
+    size_t i;
+    json_t *row;
+    json_array_foreach (turn->unknown, i, row)
+        s_entry (self, turn->run_id, "tool.completed", false,
+            json_pack ("{s:O, s:O, s:f, s:b}", "tool", json_object_get (row, "tool_name"),
+                "tool_call_id", json_object_get (row, "tool_call_id"), "duration", 0.0, "error",
+                1));
+}
+
+//  What of a call people get to see: its command, or its arguments
+static void
+s_preview (const tool_t *tool, char *target)
+{
+    char clean[512];
+    const char *command = json_string_value (json_object_get (tool->arguments, "command"));
+    char *dump = command ? NULL : json_dumps (tool->arguments, JSON_COMPACT);
+    argos_log_redact (command ? command : dump ? dump : "", clean, sizeof clean);
+    free (dump);
+    size_t size = argos_utf8_cut (clean, strlen (clean), 200);
+    memcpy (target, clean, size);
+    target[size] = 0;
+    argos_text_t valid; //  The redaction may have cut a sequence at its own limit
+    argos_text_init (&valid, 200);
+    argos_utf8_add (&valid, target, size);
+    snprintf (target, 201, "%s", argos_text_str (&valid));
+    argos_text_clear (&valid);
+}
+
+static json_t *
+s_calls_row (const turn_t *turn)
+{
+    json_t *calls = json_array ();
+    for (size_t i = 0; i < turn->tool_count; i++) {
+        const tool_t *tool = &turn->tools[i];
+        char *arguments = json_dumps (tool->arguments, JSON_COMPACT | JSON_SORT_KEYS);
+        json_array_append_new (
+            calls, json_pack ("{s:s, s:s, s:{s:s, s:s}}", "id", tool->id, "type", "function",
+                       "function", "name", tool->name, "arguments", arguments ? arguments : "{}"));
+        free (arguments);
+    }
+    return json_pack ("{s:s, s:s, s:o, s:s, s:s}", "role", "assistant", "content",
+        turn->text ? turn->text : "", "tool_calls", calls, "run_id", turn->run_id, "finish_reason",
+        "tool_calls");
+}
+
+static void
+s_calls (parts_t *self, const turn_t *turn)
+{
+    json_t *rows = s_rows (turn);
+    json_array_append_new (rows, s_calls_row (turn));
+    s_append (self, turn, rows);
+    s_text_entry (self, turn);
+    for (size_t i = 0; i < turn->tool_count; i++) {
+        const tool_t *tool = &turn->tools[i];
+        char preview[201];
+        if (!tool->known || tool->broken)
+            continue;
+        s_preview (tool, preview);
+        s_entry (self, turn->run_id, "tool.started", false,
+            json_pack ("{s:s, s:s, s:s}", "tool", tool->name, "tool_call_id", tool->id, "preview",
+                preview));
+    }
+}
+
+static bool
+s_is_error (const tool_t *tool)
+{
+    const char *status = json_string_value (json_object_get (tool->result, "status"));
+    const json_t *error = json_object_get (tool->result, "error");
+    return json_is_string (error) || (status && strcmp (status, "ok") != 0);
+}
+
+static void
+s_completed_entry (parts_t *self, const turn_t *turn, const tool_t *tool)
+{
+    if (tool->known && !tool->broken)
+        s_entry (self, turn->run_id, "tool.completed", false,
+            json_pack ("{s:s, s:s, s:f, s:b}", "tool", tool->name, "tool_call_id", tool->id,
+                "duration", tool->seconds, "error", s_is_error (tool)));
+}
+
+static void
+s_results (parts_t *self, const turn_t *turn, bool storing)
+{
+    json_t *rows = json_array ();
+    for (size_t i = 0; i < turn->tool_count; i++)
+        if (!turn->tools[i].stored && turn->tools[i].storing == storing)
+            json_array_append_new (rows, tool_row (turn, &turn->tools[i]));
+    s_append (self, turn, rows);
+    for (size_t i = 0; i < turn->tool_count; i++)
+        if (!turn->tools[i].stored && turn->tools[i].storing == storing)
+            s_completed_entry (self, turn, &turn->tools[i]);
+}
+
+static void
+s_failed (parts_t *self, const turn_t *turn)
+{
+    char error[ERROR_MAX];
+    size_t size = argos_utf8_cut (turn->error, strlen (turn->error), sizeof error - 1);
+    memcpy (error, turn->error, size);
+    error[size] = 0;
+    s_store (self, "run.finish",
+        json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "failed", "error",
+            error, "usage", s_usage (turn)));
+    s_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
+    s_deliver (self, turn, turn->body, turn->run_id, "error", error);
+}
+
+static void
+s_completed (parts_t *self, const turn_t *turn)
+{
+    json_t *rows = s_rows (turn);
+    const char *text = turn->text ? turn->text : "";
+    if (*text)
+        json_array_append_new (
+            rows, json_pack ("{s:s, s:s, s:s, s:s}", "role", "assistant", "content", text, "run_id",
+                      turn->run_id, "finish_reason", turn->finish));
+    s_append (self, turn, rows);
+    s_store (self, "run.finish",
+        json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "completed", "output",
+            text, "usage", s_usage (turn)));
+    s_text_entry (self, turn);
+    s_entry (self, turn->run_id, "run.completed", true,
+        json_pack ("{s:s, s:o}", "output", text, "usage", s_usage (turn)));
+    s_deliver (self, turn, turn->body, turn->run_id, "answer", *text ? text : "(empty)");
+}
+
+static void
+s_cancelled (parts_t *self, const turn_t *turn, const json_t *request, const char *run_id,
+    const char *reason)
+{
+    s_store (self, "run.finish", json_pack ("{s:s, s:s}", "run_id", run_id, "state", "cancelled"));
+    s_entry (self, run_id, "run.cancelled", true,
+        *reason ? json_pack ("{s:s}", "reason", reason) : json_object ());
+    s_deliver (self, turn, request, run_id, "notice", "Stopped.");
+}
+
+static const char *
+s_reason (const turn_t *turn)
+{
+    const mail_t *mail = turn_own_mail (turn);
+    return mail ? mail->reason : "";
+}
+
+static void
+s_clear (parts_t *self, const turn_t *turn)
+{
+    size_t i;
+    json_t *message;
+    json_array_foreach (turn->queued, i, message)
+        s_cancelled (self, turn, json_object_get (message, "body"),
+            json_string_value (json_object_get (message, "id")), s_reason (turn));
+}
+
+//  A stopped turn keeps what it has said and what it has done
+static void
+s_stopped (parts_t *self, const turn_t *turn)
+{
+    if (turn->calls_stored)
+        s_results (self, turn, false);
+    else if (turn->text && *turn->text) {
+        json_t *rows = s_rows (turn);
+        json_array_append_new (
+            rows, json_pack ("{s:s, s:s, s:s, s:s}", "role", "assistant", "content", turn->text,
+                      "run_id", turn->run_id, "finish_reason", "interrupted"));
+        s_append (self, turn, rows);
+        s_text_entry (self, turn);
+    }
+    if (*turn->run_id)
+        s_cancelled (self, turn, turn->body, turn->run_id, s_reason (turn));
+    for (size_t i = 0; i < turn->mail_count; i++)
+        if (turn->mails[i].end) {
+            s_store (self, "session.close",
+                json_pack ("{s:s, s:s}", "id", turn->session, "reason", turn->mails[i].reason));
+            break;
+        }
+}
+
+void
+parts_of_job (const turn_t *self, job_t job, parts_t *parts)
+{
+    parts->count = 0;
+    if (job == JOB_OPEN)
+        s_open (parts, self);
+    else if (job == JOB_CALLS)
+        s_calls (parts, self);
+    else if (job == JOB_RESULTS)
+        s_results (parts, self, true);
+    else if (job == JOB_FINISH && self->error)
+        s_failed (parts, self);
+    else if (job == JOB_FINISH)
+        s_completed (parts, self);
+    else if (job == JOB_CLEAR || job == JOB_SIDE)
+        s_clear (parts, self);
+    else if (job == JOB_STOP)
+        s_stopped (parts, self);
+}

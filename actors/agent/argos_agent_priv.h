@@ -1,0 +1,180 @@
+//  argos_agent_priv - the structs that the files of the agent share. Not for users.
+//
+//  One thread. A turn lives from its lease until its state is OVER and no answer that names it is
+//  outstanding (refs). Everything that comes back late is told by the epoch: it grows when the turn
+//  changes its mind (stop, reload), and what was asked before does not move it any more.
+
+#ifndef ARGOS_AGENT_PRIV_H
+#define ARGOS_AGENT_PRIV_H
+
+#include "argos_agent_actor.h"
+#include "argos_delta.h"
+#include "argos_due.h"
+#include "argos_shell.h"
+#include "argos_turn.h"
+
+#define AGENT_MAILS_MAX 60      //  Side messages of one turn; more stay in the lane
+#define AGENT_CLEAR_MAX 16      //  Queued runs cancelled by one commit
+#define AGENT_RESULT_MAX 4      //  Tool results stored by one commit
+#define AGENT_OUTPUT_MAX 100000 //  Bytes of a tool's output that the model gets
+#define AGENT_USER_MAX 131072 //  Bytes of a user message that is not stored by a commit of its own
+
+typedef struct agent agent_t;
+typedef struct turn turn_t;
+
+typedef enum {
+    JOB_NONE,    //  Nothing
+    JOB_OPEN,    //  turn.restarted, results that are unknown, a long user message
+    JOB_CALLS,   //  The assistant's message with its tool calls
+    JOB_RESULTS, //  Tool results
+    JOB_FINISH,  //  done: completed or failed
+    JOB_CLEAR,   //  Queued runs are cancelled
+    JOB_STOP,    //  done: cancelled
+    JOB_SIDE     //  A stop for another run, beside the turn
+} job_t;
+
+//  A side message of our lane, not taken yet
+
+typedef struct {
+    int64_t seq;      //  Its place in the lane
+    char run_id[37];  //  The run to be stopped, "" = all that is older
+    char reason[257]; //  For people
+    bool end;         //  session.end
+    bool own;         //  It stops this turn
+    bool taking;      //  In the commit in flight
+    bool left;        //  Could not be taken now; it will be a head of its own
+} mail_t;
+
+//  A tool call of the newest answer
+
+typedef struct {
+    char id[129];         //  Call id
+    char name[65];        //  Tool
+    json_t *arguments;    //  Object
+    char request_id[96];  //  Id of the tool.call
+    int64_t started_ms;   //  When it was sent
+    double seconds;       //  How long it took
+    json_t *result;       //  Body of tool.result, or ours; NULL = none yet
+    bool known;           //  We offer that tool
+    bool broken;          //  Its arguments were no JSON
+    bool sent;            //  tool.call has been sent
+    bool storing, stored; //  Its result is in the commit in flight; is stored
+} tool_t;
+
+struct turn {
+    agent_t *agent;                      //  Whose
+    turn_t *prev, *next;                 //  In the agent's list
+    argos_lease_t *lease;                //  NULL once it is gone
+    argos_due_node_t due;                //  Next delta, or end of the backoff
+    argos_turn_state_t state;            //  See argos_turn.h
+    unsigned epoch;                      //  See above
+    unsigned refs;                       //  Outstanding answers that name this turn
+    char session[257], run_id[37];       //  Ids; run_id "" when the head is a stop
+    char key[1025];                      //  Lane
+    int64_t seq, attempt;                //  Of the lease
+    json_t *body;                        //  turn.request
+    bool resumed;                        //  There was an attempt before: say turn.restarted
+    bool effects;                        //  An outside effect has begun
+    int refusals;                        //  Refused commits
+    json_t *rows;                        //  Conversation for the next call
+    int64_t load_after;                  //  Last row that was loaded
+    bool user_stored;                    //  The user's message is in the transcript
+    json_t *unknown;                     //  Tool rows that say that an outcome is unknown
+    argos_call_t *call;                  //  Provider call in flight
+    const argos_answer_t *answer;        //  Its answer so far; borrowed while call is set
+    argos_delta_t delta;                 //  What was published of the segment
+    int64_t segment;                     //  Number of the text in the run
+    bool shown;                          //  Text of this call has been published
+    int repeats;                         //  Repeats of this call
+    int iterations;                      //  Calls that gave an answer
+    int64_t input_tokens, output_tokens; //  Usage so far
+    char *text;                          //  Text of the newest answer
+    const char *finish;                  //  Its finish reason; static
+    char *error;                         //  Why the turn has failed; NULL = it has not
+    tool_t tools[ARGOS_ANSWER_CALLS];    //  Calls of the newest answer
+    size_t tool_count;                   //  How many
+    bool calls_stored;                   //  They are in the transcript
+    mail_t mails[AGENT_MAILS_MAX];       //  Side messages
+    size_t mails_told;                   //  How many there were when the last done was sent
+    size_t mail_count;                   //  How many
+    json_t *queued;                      //  Messages of the lane to be cancelled by the next commit
+    bool side_listing;                   //  The list for a side job is on its way
+    bool side_ready;                     //  A side job may be sent
+    bool no_deliver;                     //  Nobody serves that delivery: leave it out
+    job_t want;                          //  Commit to be sent next
+    job_t flying;                        //  Commit in flight
+    unsigned flying_epoch;               //  Its epoch
+};
+
+struct agent {
+    argos_agent_config_t config; //  Own copy
+    zsock_t *pipe;               //  To the owner
+    argos_shell_t *shell;        //  Loop
+    argos_peer_t *peer;          //  Its peer
+    argos_provider_t *provider;  //  NULL when it has a problem
+    json_t *tools;               //  What is offered to the model
+    argos_due_t due;             //  Timers of turns
+    turn_t *turns;               //  All that are not over
+    size_t turn_count;           //  How many
+    uint32_t entropy;            //  For the jitter of a backoff
+};
+
+//  A list of parts under construction
+
+typedef struct {
+    argos_peer_part_t parts[64]; //  For the peer; bodies are ours until sent
+    char to[64][161];            //  Their addresses
+    char id[64][129];            //  Their ids
+    char key[64][1025];          //  Their keys
+    size_t count;                //  How many
+} parts_t;
+
+//  argos_agent_actor.c
+void agent_arm (agent_t *self);
+
+//  argos_agent_turn.c
+turn_t *turn_new (agent_t *agent, const argos_peer_msg_t *msg);
+void turn_begin (turn_t *self);
+void turn_event (turn_t *self, argos_turn_event_t event);
+void turn_timer (turn_t *self);
+void turn_unref (turn_t *self);
+void turn_lost (turn_t *self);
+void turn_fail (turn_t *self, const char *sentence);
+
+//  argos_agent_load.c
+void turn_load (turn_t *self);
+
+//  argos_agent_call.c
+void turn_call (turn_t *self);
+void turn_arm_backoff (turn_t *self);
+void turn_publish (turn_t *self, bool all);
+void turn_abort_call (turn_t *self);
+
+//  argos_agent_tools.c
+json_t *agent_tools_new (void);
+void turn_take_calls (turn_t *self, const argos_answer_t *answer);
+void turn_run_tools (turn_t *self);
+void turn_check_results (turn_t *self);
+void turn_cancel_tools (turn_t *self, const char *why);
+void turn_clear_tools (turn_t *self);
+json_t *tool_row (const turn_t *self, const tool_t *tool);
+
+//  argos_agent_commit.c
+void turn_want (turn_t *self, job_t job);
+void turn_pump (turn_t *self);
+
+//  argos_agent_parts.c
+void parts_of_job (const turn_t *self, job_t job, parts_t *parts);
+
+//  argos_agent_stop.c
+void turn_mail (turn_t *self, const argos_peer_msg_t *msg);
+void turn_head_mail (turn_t *self, const argos_peer_msg_t *msg);
+void turn_halt (turn_t *self);
+void turn_list (turn_t *self);
+void turn_await_mail (turn_t *self);
+size_t turn_takes (turn_t *self, job_t job, int64_t *takes);
+void turn_side (turn_t *self);
+void turn_side_settled (turn_t *self, bool accepted);
+const mail_t *turn_own_mail (const turn_t *self);
+
+#endif

@@ -1,0 +1,232 @@
+//  argos_agent_turn - the life of a turn: makes it, moves it by the table, ends it.
+//
+//  Invariant: turn_event is the only way to change the state; the action of an event is done before
+//  it returns. A turn is freed when it is OVER and refs is 0; who uses it after an event holds a
+//  reference.
+
+#include "argos_agent_priv.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define PAUSE_MS 1000 //  Until a lease that was given back for now is tried again
+
+turn_t *
+turn_new (agent_t *agent, const argos_peer_msg_t *msg)
+{
+    turn_t *self = (turn_t *) calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    self->agent = agent;
+    self->lease = msg->lease;
+    self->seq = msg->seq;
+    self->attempt = msg->attempt;
+    self->resumed = msg->attempt > 1;
+    self->due.owner = self;
+    self->body = json_incref (msg->body);
+    self->rows = json_array ();
+    self->unknown = json_array ();
+    self->queued = json_array ();
+    self->finish = "stop";
+    snprintf (self->key, sizeof self->key, "%s", msg->key);
+    const char *session = json_string_value (json_object_get (msg->body, "session_id"));
+    const char *run_id = json_string_value (json_object_get (msg->body, "run_id"));
+    snprintf (self->session, sizeof self->session, "%s", session ? session : msg->key);
+    if (strcmp (msg->type, "turn.request") == 0)
+        snprintf (self->run_id, sizeof self->run_id, "%s", run_id ? run_id : "");
+    argos_lease_set_data (msg->lease, self);
+    DL_APPEND (agent->turns, self);
+    agent->turn_count++;
+    return self;
+}
+
+static void
+s_free (turn_t *self)
+{
+    turn_clear_tools (self);
+    json_decref (self->body);
+    json_decref (self->rows);
+    json_decref (self->unknown);
+    json_decref (self->queued);
+    free (self->text);
+    free (self->error);
+    free (self);
+}
+
+//  Out of every list; freed with the last reference
+static void
+s_end (turn_t *self)
+{
+    turn_abort_call (self);
+    turn_cancel_tools (self, "");
+    argos_due_set (&self->agent->due, &self->due, -1);
+    if (self->lease)
+        argos_lease_set_data (self->lease, NULL);
+    self->lease = NULL;
+    self->want = JOB_NONE;
+    DL_DELETE (self->agent->turns, self);
+    self->agent->turn_count--;
+    self->refs++;
+    turn_unref (self);
+}
+
+void
+turn_unref (turn_t *self)
+{
+    assert (self->refs > 0);
+    if (--self->refs == 0 && self->state == ARGOS_TURN_OVER)
+        s_free (self);
+}
+
+static void
+s_release (turn_t *self, const char *reject)
+{
+    if (self->lease)
+        argos_lease_set_data (self->lease, NULL);
+    argos_lease_release (&self->lease, reject ? 0 : PAUSE_MS, !reject && !self->effects, reject);
+    s_end (self);
+}
+
+//  The whole turn anew, with what the store knows now
+static void
+s_reload (turn_t *self)
+{
+    turn_abort_call (self);
+    turn_clear_tools (self);
+    self->epoch++;
+    self->resumed = true;
+    self->user_stored = self->shown = false;
+    self->load_after = 0;
+    self->segment = 0;
+    self->iterations = self->repeats = 0;
+    json_array_clear (self->rows);
+    json_array_clear (self->unknown);
+    free (self->error);
+    self->error = NULL;
+    turn_load (self);
+}
+
+static void
+s_act (turn_t *self, argos_turn_action_t action)
+{
+    switch (action) {
+    case ARGOS_TURN_DO_OPEN:
+        turn_want (self, JOB_OPEN);
+        break;
+    case ARGOS_TURN_DO_CALL:
+        turn_call (self);
+        break;
+    case ARGOS_TURN_DO_ARM:
+        turn_arm_backoff (self);
+        break;
+    case ARGOS_TURN_DO_CALLS:
+        turn_want (self, JOB_CALLS);
+        break;
+    case ARGOS_TURN_DO_RUN:
+        turn_run_tools (self);
+        break;
+    case ARGOS_TURN_DO_STORE:
+        turn_want (self, JOB_RESULTS);
+        break;
+    case ARGOS_TURN_DO_CHECK:
+        turn_check_results (self);
+        break;
+    case ARGOS_TURN_DO_FINISH:
+        turn_want (self, JOB_FINISH);
+        break;
+    case ARGOS_TURN_DO_CANCEL:
+        turn_want (self, JOB_CLEAR);
+        break;
+    case ARGOS_TURN_DO_STOP:
+        turn_want (self, JOB_STOP);
+        break;
+    case ARGOS_TURN_DO_AWAIT:
+        turn_await_mail (self);
+        break;
+    case ARGOS_TURN_DO_HALT:
+        turn_halt (self);
+        break;
+    case ARGOS_TURN_DO_LIST:
+        turn_list (self);
+        break;
+    case ARGOS_TURN_DO_RELOAD:
+        s_reload (self);
+        break;
+    case ARGOS_TURN_DO_REJECT:
+        s_release (self, "conflict");
+        break;
+    case ARGOS_TURN_DO_RELEASE:
+        s_release (self, NULL);
+        break;
+    case ARGOS_TURN_DO_FREE:
+        s_end (self);
+        break;
+    default:
+        break; //  IGNORE and NOTE
+    }
+}
+
+void
+turn_event (turn_t *self, argos_turn_event_t event)
+{
+    self->refs++; //  The action may end the turn
+    argos_turn_state_t before = self->state;
+    argos_turn_action_t action = argos_turn_step (&self->state, event);
+    argos_log (ARGOS_LOG_DEBUG, self->agent->config.name, "turn",
+        "seq=%lld state=%s event=%s action=%s", (long long) self->seq,
+        argos_turn_state_name (before), argos_turn_event_name (event),
+        argos_turn_action_name (action));
+    s_act (self, action);
+    turn_unref (self);
+}
+
+void
+turn_begin (turn_t *self)
+{
+    const argos_provider_settings_t *provider = &self->agent->config.provider;
+    if (*provider->problem || !self->agent->provider) {
+        char sentence[1024];
+        argos_provider_error_t error = { .class = ARGOS_PE_CREDENTIALS };
+        snprintf (error.message, sizeof error.message, "%s", provider->problem);
+        argos_provider_error_text (&error, sentence, sizeof sentence);
+        turn_fail (self, sentence);
+    }
+    else
+        turn_load (self);
+}
+
+void
+turn_fail (turn_t *self, const char *sentence)
+{
+    char clean[2048]; //  A provider may echo the key it refuses
+    argos_text_t text;
+    argos_log_redact (sentence, clean, sizeof clean);
+    argos_text_init (&text, sizeof clean);
+    argos_utf8_add (&text, clean, strlen (clean));
+    free (self->error);
+    self->error = strdup (argos_text_str (&text));
+    argos_text_clear (&text);
+    turn_event (self, ARGOS_TURN_FAIL);
+}
+
+//  The delta that is due, or the end of a backoff
+void
+turn_timer (turn_t *self)
+{
+    if (self->state == ARGOS_TURN_BACKOFF)
+        turn_event (self, self->shown ? ARGOS_TURN_TIMER_OPEN : ARGOS_TURN_TIMER);
+    else
+        turn_publish (self, false);
+}
+
+void
+turn_lost (turn_t *self)
+{
+    if (self->lease)
+        argos_lease_set_data (self->lease, NULL); //  on_lost may follow
+    self->lease = NULL;
+    turn_event (self, ARGOS_TURN_LOST);
+}
