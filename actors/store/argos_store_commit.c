@@ -40,10 +40,9 @@ s_check_parts (argos_store_t *self, argos_store_unit_t *unit)
     bool foreseen = unit->req->take_count == 0;
     for (size_t i = 0; i < unit->req->part_count; i++) {
         const argos_header_t *header = &self->headers[i];
+        bool durable = header->to == ARGOS_TO_SERVICE || header->to == ARGOS_TO_TOPIC;
         argos_err_t code = ARGOS_OK;
-        if (header->to == ARGOS_TO_NONE || header->to == ARGOS_TO_ACTOR)
-            code = ARGOS_INVALID;
-        else if (header->to != ARGOS_TO_STORE && !header->durable)
+        if (header->to != ARGOS_TO_STORE && !(durable && header->durable))
             code = ARGOS_INVALID;
         else if (header->to == ARGOS_TO_SERVICE && !argos_store_has_service (self, header->name))
             code = ARGOS_NO_SERVICE;

@@ -65,7 +65,7 @@ s_bury_loop (argos_store_t *self, const argos_store_unit_t *unit, const argos_st
         row->at, row->hops, row->cause, row->origin, row->attempt, (int64_t) row->strikes, code,
         self->now, part->header->data, part->header->size, body ? body->data : NULL,
         body ? body->size : (size_t) 0);
-    if (strcmp (unit->row->type, "message.dead") != 0)
+    if (!unit->row || strcmp (unit->row->type, "message.dead") != 0)
         argos_store_notice (self, row, code, body, unit->ans);
     return true;
 }

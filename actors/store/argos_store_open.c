@@ -189,11 +189,12 @@ argos_store_load_services (argos_store_t *self)
 void
 argos_store_free_services (argos_store_t *self)
 {
-    argos_store_service_t *service, *next;
-    HASH_ITER (hh, self->services, service, next)
-    {
-        HASH_DEL (self->services, service);
+    argos_store_service_t *service = self->services;
+    HASH_CLEAR (hh, self->services); //  Frees the table only
+    while (service) {
+        argos_store_service_t *next = service->hh.next;
         free (service);
+        service = next;
     }
 }
 

@@ -12,14 +12,14 @@
 #include <jansson.h>
 #include <sqlite3.h>
 
-#define ARGOS_STORE_MIB 1048576         //  Bytes
-#define ARGOS_STORE_STRIKES_MAX 20      //  Strikes that bury a message
-#define ARGOS_STORE_STRIKES_SILENT 4    //  For a lease that ended in silence
-#define ARGOS_STORE_STRIKES_FRUITFUL 1  //  The same after a commit
-#define ARGOS_STORE_PAGE_BYTES 524288   //  Of a result that has pages
-#define ARGOS_STORE_HASH_SIZE 16        //  Bytes of a content hash
-#define ARGOS_STORE_WAL_PAGES 1000      //  Checkpoint when idle
-#define ARGOS_STORE_WAL_PAGES_BUSY 2000 //  Checkpoint even under load
+#define ARGOS_STORE_MIB ((int64_t) 1048576) //  Bytes
+#define ARGOS_STORE_STRIKES_MAX 20          //  Strikes that bury a message
+#define ARGOS_STORE_STRIKES_SILENT 4        //  For a lease that ended in silence
+#define ARGOS_STORE_STRIKES_FRUITFUL 1      //  The same after a commit
+#define ARGOS_STORE_PAGE_BYTES 524288       //  Of a result that has pages
+#define ARGOS_STORE_HASH_SIZE 16            //  Bytes of a content hash
+#define ARGOS_STORE_WAL_PAGES 1000          //  Checkpoint when idle
+#define ARGOS_STORE_WAL_PAGES_BUSY 2000     //  Checkpoint even under load
 
 typedef enum {
     ARGOS_SQL_BEGIN,

@@ -194,8 +194,7 @@ argos_store_session_append (argos_store_t *self, argos_store_unit_t *unit)
         return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
     size_t index;
     json_t *message;
-    json_array_foreach (messages, index, message)
-    {
+    json_array_foreach (messages, index, message) {
         json_t *extra = s_extra (message);
         const char *content = json_string_value (json_object_get (message, "content"));
         argos_store_run (self, ARGOS_SQL_MESSAGE_ADD, "ssisj", id,

@@ -299,11 +299,13 @@ void
 argos_store_text (sqlite3_stmt *stmt, int column, char *target, size_t size)
 {
     const unsigned char *text = sqlite3_column_text (stmt, column);
-    size_t length = text ? (size_t) sqlite3_column_bytes (stmt, column) : 0;
+    target[0] = 0;
+    if (!text)
+        return;
+    size_t length = (size_t) sqlite3_column_bytes (stmt, column);
     if (length >= size)
         length = size - 1;
-    if (length)
-        memcpy (target, text, length);
+    memcpy (target, text, length);
     target[length] = 0;
 }
 
