@@ -17,12 +17,13 @@
 typedef enum {
     ARGOS_ST_COMMIT,  //  Parts; under a lease when seq != 0; `done` also consumes
     ARGOS_ST_LEASE,   //  Lease row seq to holder
-    ARGOS_ST_RELEASE, //  End the lease of row seq (lease), by its holder or by the broker
+    ARGOS_ST_RELEASE, //  End the lease of row seq (lease), by its holder or by the broker (no
+                      //  holder); the broker also rejects a row that has none (lease 0)
     ARGOS_ST_HELLO,   //  Reconcile the leases of a name: declared list in pairs
     ARGOS_ST_MAIL,    //  Read the row seq (a side message), for the holder of its lane
     ARGOS_ST_READ,    //  A store read: one part
-    ARGOS_ST_TOPIC, //  Look up a topic, make it when absent: owner, boot of its making, newest kept
-                    //  number, closed
+    ARGOS_ST_TOPIC,   //  Look up a topic, make it when absent and an owner is named: owner, boot of
+                      //  its making, newest kept number, closed
     ARGOS_ST_JOURNAL, //  Kept entries of a topic with number >= number, up to 64 or 256 KiB
     ARGOS_ST_SERVICE, //  Declare a service (idempotent)
     ARGOS_ST_INDEX    //  At start: rows with seq > req->seq, up to 512, in rows[] (more: there are
@@ -107,16 +108,17 @@ typedef struct {
     int64_t seq, lease; //  LEASE, RELEASE, COMMIT under a lease: as asked; COMMIT without: seq of
                         //  the first queued part (also of a repeat)
     bool repeat;        //  COMMIT: was executed before; nothing was changed now
-    int64_t attempt, hops;         //  LEASE, MAIL: of the row
+    int64_t attempt, hops;         //  LEASE, MAIL: of the row. COMMIT under a lease: its hops
     int strikes;                   //  LEASE, RELEASE: of the row, after
     bool dead;                     //  RELEASE: the row was buried
     int64_t at;                    //  LEASE, MAIL: stored at
     char from[ARGOS_NAME_MAX + 1]; //  LEASE, MAIL: sender
-    char cause[ARGOS_ID_MAX + 1]; //  LEASE, MAIL: id of the message whose commit made it, "" = none
-    bool closed;                  //  TOPIC, JOURNAL: closed
-    int64_t boot;                 //  TOPIC: boot of its making
-    int64_t number;               //  TOPIC: newest kept number, -1 = none
-    bool more;                    //  JOURNAL: there is more
+    char cause[ARGOS_ID_MAX + 1];  //  LEASE, MAIL: id of the message whose commit made it, "" =
+                                  //  none. COMMIT under a lease: id of the leased message
+    bool closed;                    //  TOPIC, JOURNAL: closed
+    int64_t boot;                   //  TOPIC: boot of its making
+    int64_t number;                 //  TOPIC: newest kept number, -1 = none
+    bool more;                      //  JOURNAL: there is more
     char owner[ARGOS_NAME_MAX + 1]; //  TOPIC
     size_t part_count; //  COMMIT: as in the request (seq, number filled); LEASE, MAIL, READ: 1;
                        //  JOURNAL: the page

@@ -6,13 +6,20 @@ set (test_environment "ARGOS_SOURCE=${CMAKE_SOURCE_DIR}" "ARGOS_BUILD=${CMAKE_BI
     "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1" "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
 
+#  Core and store in one thread: for the simulator and for tests of the core
+
+argos_layer (argos_sim_net FOLDERS tests/sim/net BELOW argos_adapters)
+if (NOT ARGOS_TESTS)
+    set_target_properties (argos_sim_net PROPERTIES EXCLUDE_FROM_ALL ON)
+endif ()
+
 #  The simulator, the bench: one program each from all files of the folder; built on demand when the tests are off
 
 foreach (folder IN ITEMS sim bench)
     file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.c)
     if (sources)
         add_executable (argos-${folder} ${sources})
-        target_link_libraries (argos-${folder} PRIVATE argos_adapters m)
+        target_link_libraries (argos-${folder} PRIVATE argos_sim_net m)
         target_include_directories (argos-${folder} PRIVATE ${CMAKE_SOURCE_DIR}/tests/${folder})
         if (NOT ARGOS_TESTS)
             set_target_properties (argos-${folder} PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -39,7 +46,7 @@ endif ()
 
 enable_testing ()
 pkg_check_modules (PC_cmocka REQUIRED IMPORTED_TARGET cmocka)
-argos_layer (argos_test_support FOLDERS tests/support BELOW argos_adapters PkgConfig::PC_cmocka)
+argos_layer (argos_test_support FOLDERS tests/support BELOW argos_sim_net PkgConfig::PC_cmocka)
 
 function (argos_test folder name seconds)
     set_tests_properties (${folder}/${name} PROPERTIES TIMEOUT ${seconds} SKIP_RETURN_CODE 77

@@ -55,28 +55,58 @@ argos_core_new (
 }
 
 static void
+s_free_entries (entry_t *entries)
+{
+    entry_t *entry, *next;
+    DL_FOREACH_SAFE (entries, entry, next) {
+        free (entry->timer);
+        free (entry->key);
+        free (entry);
+    }
+}
+
+static void
 s_free_services (argos_core_t *self)
 {
     service_t *service, *next;
-    HASH_ITER (hh, self->services, service, next)
-    {
+    HASH_ITER (hh, self->services, service, next) {
         lane_t *lane, *next_lane;
-        HASH_ITER (hh, service->lanes, lane, next_lane)
-        {
-            entry_t *entry, *next_entry;
-            DL_FOREACH_SAFE (lane->entries, entry, next_entry)
-            {
-                free (entry->timer);
-                free (entry);
-            }
+        s_free_entries (service->later);
+        HASH_ITER (hh, service->lanes, lane, next_lane) {
+            s_free_entries (lane->entries);
             HASH_DEL (service->lanes, lane);
             free (lane->key);
-            free (lane->cause);
             free (lane);
         }
         HASH_DEL (self->services, service);
         free (service);
     }
+}
+
+static int
+s_send_nothing (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
+{
+    (void) ctx;
+    (void) conn;
+    (void) frames;
+    (void) count;
+    return -1;
+}
+
+//  From here on nothing is sent and nothing is handed out: the sessions end one after the other.
+
+static void
+s_free_sessions (argos_core_t *self)
+{
+    service_t *service, *next_service;
+    session_t *session, *next;
+    self->io.send = s_send_nothing;
+    HASH_ITER (hh, self->services, service, next_service)
+        service->dispatching = true;
+    HASH_ITER (hh_number, self->numbers, session, next)
+        if (session != self->self)
+            argos_session_free (session);
+    argos_session_free (self->self);
 }
 
 void
@@ -85,26 +115,22 @@ argos_core_destroy (argos_core_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_core_t *self = *self_p;
-    session_t *session, *next;
-    HASH_ITER (hh_number, self->numbers, session, next)
-    argos_session_free (session);
+    s_free_sessions (self);
     item_t *item, *next_item;
-    HASH_ITER (hh, self->outstanding, item, next_item)
-    {
+    HASH_ITER (hh, self->outstanding, item, next_item) {
         HASH_DEL (self->outstanding, item);
         argos_intake_free (item);
     }
     request_t *request, *next_request;
     HASH_ITER (hh, self->requests, request, next_request)
-    argos_request_free (request);
+        argos_request_free (request);
     topic_t *topic, *next_topic;
     HASH_ITER (hh, self->topics, topic, next_topic)
-    argos_topic_free (topic);
+        argos_topic_free (topic);
     HASH_CLEAR (hh_head, self->heads);
     s_free_services (self);
     struct intern *name, *next_name;
-    HASH_ITER (hh, self->types, name, next_name)
-    {
+    HASH_ITER (hh, self->types, name, next_name) {
         HASH_DEL (self->types, name);
         free (name);
     }
@@ -223,7 +249,7 @@ argos_core_load (argos_core_t *self, const argos_storage_row_t *row)
         return;
     entry_t *entry = argos_lane_insert (service, row->key, row);
     if (row->lease && entry->lane)
-        argos_lane_leased (entry->lane, row->seq, row->lease, 0, 0, "");
+        argos_lane_leased (entry->lane, row->seq, row->lease, 0);
     else if (entry->lane)
         argos_lane_settle (entry->lane);
 }
@@ -293,7 +319,7 @@ static bool
 s_release (session_t *session, const argos_header_t *header, argos_frame_t **frames, size_t count)
 {
     (void) count;
-    argos_lease_release (session, header, frames[3]);
+    argos_lease_given_back (session, header, frames[3]);
     return false;
 }
 
@@ -350,9 +376,9 @@ s_application (session_t *session, const argos_header_t *header, argos_frame_t *
     argos_err_t code = ARGOS_OK;
     const char *reason = NULL;
 
-    if (header->seq && header->to != ARGOS_TO_TOPIC) {
+    if (header->seq && (header->to != ARGOS_TO_TOPIC || header->durable)) {
         code = ARGOS_INVALID;
-        reason = "seq and lease belong to commit, done, release, and publishing under a lease";
+        reason = "seq and lease belong to commit, done, release, and a passing entry of a topic";
     }
     else if (header->to == ARGOS_TO_NONE) {
         code = ARGOS_INVALID;
@@ -488,17 +514,16 @@ argos_core_message (
         reason = s_form (frames, count);
         code = reason ? ARGOS_INVALID : ARGOS_OK;
     }
-    if (code == ARGOS_OK && strcmp (header.type, "hello") == 0)
+    if (session && session->open)
+        argos_session_heard (session);
+    if (code != ARGOS_OK)
+        argos_core_refuse (self, conn, header.id, code, reason, -1, false);
+    else if (strcmp (header.type, "hello") == 0)
         argos_session_hello (self, conn, role, &header, frames[3]);
     else if (!session || !session->open)
         argos_core_refuse (self, conn, header.id, ARGOS_NO_SESSION, NULL, -1, false);
-    else {
-        argos_session_heard (session);
-        if (code != ARGOS_OK)
-            argos_core_refuse (self, conn, header.id, code, reason, -1, false);
-        else
-            s_dispatch (session, &header, frames, count);
-    }
+    else
+        s_dispatch (session, &header, frames, count);
     argos_intake_pump (self);
 }
 
@@ -534,6 +559,8 @@ argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans)
     case ARGOS_ST_JOURNAL:
         argos_topic_paged (self, item, ans);
         break;
+    case ARGOS_ST_INDEX:
+        break; //  Asked before the core is made
     }
     argos_intake_free (item);
     argos_intake_pump (self);

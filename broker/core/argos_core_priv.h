@@ -36,7 +36,6 @@ typedef struct {
     argos_frame_t *body;           //  Sender's body, NULL = empty
     argos_to_t to;                 //  Kind of address
     char type[ARGOS_TYPE_MAX + 1]; //  Message type
-    char *id;                      //  Id in the header, "" when absent; ours
     service_t *service;            //  To a service: which
     char *key;                     //  To a service: the lane's key; ours
     lane_t *lane;   //  To a service: the lane, its `inserting` counts us; NULL when not yet due
@@ -61,7 +60,6 @@ struct item {
     int64_t bytes;             //  Counted in the session's window; -1 = not counted
     int64_t delay;             //  RELEASE: msec that the lane waits
     lane_t *lane;              //  LEASE, MAIL, RELEASE: lane that waits, its `inserting` counts us
-    entry_t *entry;            //  RELEASE of an expired row: which
     topic_t *topic;            //  TOPIC, JOURNAL: its `busy` counts us
     service_t *service;        //  SERVICE: which
     char from[ARGOS_NAME_MAX + 1]; //  COMMIT: base name of the sender, as it is stored
@@ -91,7 +89,6 @@ struct session {
     int64_t granted_messages, granted_bytes; //  Window told to the peer
     int64_t credit_messages, credit_bytes;   //  Credit told by the peer
     int64_t sent_messages, sent_bytes;       //  Used of that credit
-    int64_t leases;                          //  How many it holds or has been reserved
     item_t *items;                           //  Store requests not yet handed over, in order
     int64_t waiting[CLASS_COUNT];            //  How many of them, by class
     class_t ring;                            //  Ring it stands in while it has items
@@ -139,7 +136,8 @@ struct service {
     bool stored;                            //  Its declaration is in the store
     lane_t *lanes;                          //  By key
     lane_t *ready[2];                       //  Lanes whose head can be leased: urgent, ordinary
-    lane_t *unmatched;                      //  Lanes whose head no connected worker takes
+    lane_t *unmatched;                      //  Lanes whose head no free worker takes
+    entry_t *later;                         //  Rows whose not_before is to come
     worker_t *workers;                      //  In rotation
     request_t *requests;                    //  Waiting for a worker
     int64_t requests_count, requests_bytes; //  How many, how large
@@ -188,9 +186,7 @@ struct lane {
         timer;        //  Parked: its end. Leased to someone who is not here: the end of the lease
     uint64_t session; //  LEASED, ASKED: holder; 0 = not connected since our start
     int64_t head, lease;    //  LEASED, ASKED: row and lease number
-    int64_t hops;           //  LEASED: of the head
     int64_t shown;          //  LEASED: side messages shown and not taken
-    char *cause;            //  LEASED: id of the head, ours
     UT_hash_handle hh;      //  In the service, by key
     UT_hash_handle hh_head; //  LEASED: in the core, by head
 };
@@ -216,7 +212,8 @@ struct topic {
     int64_t base;                  //  Complete number = base + count
     bool looked;                   //  The store has been asked about it
     bool asking;                   //  and has not answered yet
-    int64_t kept;                  //  Newest kept number of earlier boots, -1 = none or unknown
+    int64_t kept;                  //  No kept number of an earlier boot is greater, -1 = none
+    int64_t newest;                //  Newest kept number when the store was asked, -1 = none
     int64_t counter;               //  Next count
     bool closing, closed;          //  A last entry is on its way; is out
     int busy;                      //  Requests to the store that refer to it
@@ -235,7 +232,6 @@ struct subscription {
     int64_t next;                         //  Next complete number
     bool ended;                           //  `end` has been sent
     bool paging;                          //  A page of the journal is on its way
-    bool paged;                           //  The journal has been read as far as the ring begins
     subscription_t *prev, *next_of_topic; //  In the topic's list
     subscription_t *sprev, *snext;        //  In the session's list
 };
@@ -291,6 +287,7 @@ void argos_session_settle (session_t *session, int64_t bytes);
 void argos_session_grant (session_t *session);
 bool argos_session_may_send (
     const session_t *session, argos_to_t to, const char *name, const argos_header_t *header);
+bool argos_session_may_write (const session_t *session, const char *type);
 bool argos_session_may_serve (const session_t *session, const char *service);
 session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);
 void argos_session_free (session_t *session);
@@ -318,13 +315,13 @@ void argos_request_free (request_t *request);
 lane_t *argos_lane_get (service_t *service, const char *key);
 lane_t *argos_lane_find (const service_t *service, const char *key);
 entry_t *argos_lane_insert (service_t *service, const char *key, const argos_storage_row_t *row);
-void argos_lane_leased (
-    lane_t *lane, int64_t seq, int64_t lease, uint64_t session, int64_t hops, const char *cause);
+void argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t session);
 void argos_lane_freed (lane_t *lane);
 void argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count);
 void argos_lane_settle (lane_t *lane);
 void argos_lane_park (lane_t *lane, int64_t until_mono, bool careful);
 void argos_lane_show (lane_t *lane);
+void argos_lane_unshow (lane_t *lane, int64_t seq);
 void argos_lane_unlink (lane_t *lane);
 lane_t *argos_lane_of_head (argos_core_t *self, int64_t seq);
 void argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans);
@@ -334,9 +331,9 @@ void argos_lane_adopt (lane_t *lane, uint64_t session);
 //  argos_lease.c
 void argos_lease_ask (lane_t *lane, worker_t *worker);
 void argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
-void argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t at,
+void argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t hops, int64_t at,
     const char *cause, argos_frame_t *header, argos_frame_t *body);
-void argos_lease_release (session_t *session, const argos_header_t *header, argos_frame_t *body);
+void argos_lease_given_back (session_t *session, const argos_header_t *header, argos_frame_t *body);
 void argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean);
 void argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 void argos_lease_mail (lane_t *lane, entry_t *entry);

@@ -40,7 +40,6 @@ s_free_part (part_t *part)
 {
     argos_frame_unref (&part->header);
     argos_frame_unref (&part->body);
-    free (part->id);
     free (part->key);
 }
 
@@ -136,8 +135,7 @@ argos_intake_forget (session_t *session)
 {
     item_t *item, *next;
     session->open = false;
-    DL_FOREACH_SAFE (session->items, item, next)
-    {
+    DL_FOREACH_SAFE (session->items, item, next) {
         s_take_out (session, item);
         for (size_t i = 0; i < item->part_count; i++)
             s_drop_part (&item->parts[i]);
@@ -248,8 +246,6 @@ s_part (session_t *session, const argos_header_t *header, bool admission, int in
     if (!argos_session_may_send (session, header->to, header->name, header))
         return s_fault (ARGOS_DENIED, NULL, index);
     memcpy (part->type, header->type, sizeof part->type);
-    part->id = strdup (header->id);
-    assert (part->id);
     part->to = header->to;
     switch (header->to) {
     case ARGOS_TO_SERVICE:
@@ -261,6 +257,8 @@ s_part (session_t *session, const argos_header_t *header, bool admission, int in
             return s_fault (ARGOS_INVALID, "a part to a topic is durable", index);
         break;
     case ARGOS_TO_STORE:
+        if (!argos_session_may_write (session, header->type))
+            return s_fault (ARGOS_DENIED, NULL, index);
         break;
     case ARGOS_TO_ACTOR:
     case ARGOS_TO_NONE:
@@ -348,9 +346,11 @@ s_commit_item (session_t *session, const argos_header_t *header, size_t part_cou
 static const char *
 s_commit_form (const argos_header_t *header, size_t part_count)
 {
-    bool word = !header->durable;
+    bool word = strcmp (header->type, "commit") == 0 || strcmp (header->type, "done") == 0;
     if (!header->id[0])
         return "a commit needs an id";
+    if (word && header->durable)
+        return "durable belongs to the parts of a commit";
     if (word && (header->seq || header->lease || header->n) &&
         !(header->seq && header->lease && header->n))
         return "a commit under a lease names seq, lease and n";
@@ -437,7 +437,9 @@ s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from
             .urgent = part->urgent,
             .until = part->until };
         memcpy (row.type, part->type, sizeof row.type);
-        argos_lane_insert (part->service, part->key, &row);
+        entry_t *entry = argos_lane_insert (part->service, part->key, &row);
+        if (!part->lane && entry->lane)
+            argos_lane_settle (entry->lane); //  It has come due meanwhile
     }
     lane_t *lane = part->lane;
     if (!lane)
@@ -445,8 +447,8 @@ s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from
     part->lane = NULL;
     lane->inserting--;
     if (answer->seq && answer->number && part->reserved) {
-        argos_lane_leased (lane, answer->seq, answer->number, part->reserved, hops, part->id);
-        argos_lease_send (lane, from, 1, now, cause, part->header, part->body);
+        argos_lane_leased (lane, answer->seq, answer->number, part->reserved);
+        argos_lease_send (lane, from, 1, hops, now, cause, part->header, part->body);
         return;
     }
     s_unreserve (part);
@@ -494,26 +496,20 @@ s_result (session_t *session, const item_t *item, const argos_storage_ans_t *ans
 static void
 s_committed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans)
 {
-    char cause[ARGOS_ID_MAX + 1] = "";
-    int64_t hops = 0;
-    lane_t *held = item->seq ? argos_lane_of_head (self, item->seq) : NULL;
-    if (held) {
-        hops = held->hops + 1;
-        size_t size = strlen (held->cause);
-        memcpy (cause, held->cause, size < sizeof cause ? size + 1 : 0);
-    }
+    int64_t hops = item->seq ? ans->hops + 1 : 0;
     bool applied = ans->code == ARGOS_OK && !ans->repeat;
     for (size_t i = 0; i < item->part_count; i++) {
         part_t *part = &item->parts[i];
         if (!applied)
             s_drop_part (part);
         else if (part->service)
-            s_stored_row (part, &ans->parts[i], item->from, hops, cause, self->wall);
+            s_stored_row (part, &ans->parts[i], item->from, hops, ans->cause, self->wall);
         else if (part->topic) {
             topic_t *topic = part->topic;
             part->topic = NULL;
             topic->busy--;
-            argos_topic_settled (topic, part->slot, true, ans->parts[i].number);
+            //  The store lets go of what comes after the last entry
+            argos_topic_settled (topic, part->slot, ans->parts[i].at != 0, ans->parts[i].number);
         }
     }
     if (applied && ans->gone_count) {

@@ -62,7 +62,6 @@ s_free_lane (lane_t *lane)
     argos_lane_unlink (lane);
     argos_timer_clear (&lane->service->core->timers, &lane->timer);
     HASH_DEL (lane->service->lanes, lane);
-    free (lane->cause);
     free (lane->key);
     free (lane);
 }
@@ -93,6 +92,19 @@ s_careful (lane_t *lane)
     return true;
 }
 
+//  Into the ready list where it belongs; a lane that stands there keeps its place.
+
+static void
+s_line_up (lane_t *lane)
+{
+    lane_t **list = &lane->service->ready[lane->urgent ? 0 : 1];
+    if (lane->list == list)
+        return;
+    argos_lane_unlink (lane);
+    lane->list = list;
+    DL_APPEND (*list, lane);
+}
+
 //  The one place where it is decided what a lane waits for.
 
 void
@@ -105,8 +117,8 @@ argos_lane_settle (lane_t *lane)
     }
     if (lane->state == LANE_ASKED)
         return;
-    argos_lane_unlink (lane);
     if (!lane->entries) {
+        argos_lane_unlink (lane);
         lane->state = LANE_EMPTY;
         lane->park_until = 0;
         argos_timer_clear (&self->timers, &lane->timer);
@@ -114,6 +126,7 @@ argos_lane_settle (lane_t *lane)
             s_free_lane (lane);
     }
     else if (lane->park_until > self->mono || s_careful (lane)) {
+        argos_lane_unlink (lane);
         lane->state = LANE_PARKED;
         argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
     }
@@ -121,8 +134,7 @@ argos_lane_settle (lane_t *lane)
         argos_timer_clear (&self->timers, &lane->timer);
         lane->park_until = 0;
         lane->state = LANE_READY;
-        lane->list = &lane->service->ready[lane->urgent ? 0 : 1];
-        DL_APPEND (*lane->list, lane);
+        s_line_up (lane);
         argos_service_dispatch (lane->service);
     }
 }
@@ -187,6 +199,7 @@ s_due (void *arg)
     entry_t *entry = arg;
     char *key = entry->key;
     entry->key = NULL;
+    DL_DELETE (entry->service->later, entry);
     s_join (entry, key);
     free (key);
     argos_lane_settle (entry->lane);
@@ -211,6 +224,7 @@ argos_lane_insert (service_t *service, const char *key, const argos_storage_row_
     if (row->not_before > self->wall && !row->lease) {
         entry->key = strdup (key);
         assert (entry->key);
+        DL_APPEND (service->later, entry);
         s_set_entry_timer (entry, row->not_before, s_due);
         return entry;
     }
@@ -248,8 +262,7 @@ s_lease_over (void *arg)
 //  the lease runs on for lease_ms.
 
 void
-argos_lane_leased (
-    lane_t *lane, int64_t seq, int64_t lease, uint64_t session, int64_t hops, const char *cause)
+argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t session)
 {
     argos_core_t *self = lane->service->core;
     argos_lane_unlink (lane);
@@ -257,13 +270,9 @@ argos_lane_leased (
     lane->head = seq;
     lane->lease = lease;
     lane->session = session;
-    lane->hops = hops;
     lane->shown = 0;
     lane->careful = false;
     lane->park_until = 0;
-    free (lane->cause);
-    lane->cause = strdup (cause);
-    assert (lane->cause);
     lane->service->leased++;
     HASH_ADD (hh_head, self->heads, head, sizeof lane->head, lane);
     argos_timer_clear (&self->timers, &lane->timer);
@@ -294,7 +303,7 @@ argos_lane_adopt (lane_t *lane, uint64_t session)
     lane->shown = 0;
     argos_timer_clear (&lane->service->core->timers, &lane->timer);
     DL_FOREACH (lane->entries, entry)
-    entry->shown = false;
+        entry->shown = false;
 }
 
 //  The lease is over in the index. The slot is freed last, since that dispatches.
@@ -312,7 +321,7 @@ s_unlease (lane_t *lane)
     lane->session = 0;
     lane->head = lane->lease = 0;
     DL_FOREACH (lane->entries, entry)
-    entry->shown = false;
+        entry->shown = false;
     return session;
 }
 
@@ -336,8 +345,8 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
     for (size_t i = 0; i < count; i++) {
         entry_t *entry;
         DL_FOREACH (lane->entries, entry)
-        if (entry->seq == gone[i])
-            break;
+            if (entry->seq == gone[i])
+                break;
         if (!entry)
             continue;
         if (lane->state == LANE_LEASED && lane->head == entry->seq)
@@ -361,10 +370,9 @@ argos_lane_show (lane_t *lane)
 {
     session_t *session = argos_session_find (lane->service->core, lane->session);
     entry_t *entry;
-    if (lane->state != LANE_LEASED || !session || !session->open)
-        return;
-    DL_FOREACH (lane->entries, entry)
-    {
+    if (lane->state != LANE_LEASED || !session || !session->open || session->quiet)
+        return; //  A silent holder gets them when it speaks again
+    DL_FOREACH (lane->entries, entry) {
         if (!entry->side || entry->shown || entry->seq == lane->head)
             continue;
         if (lane->shown >= SHOWN_MAX)
@@ -373,4 +381,17 @@ argos_lane_show (lane_t *lane)
         lane->shown++;
         argos_lease_mail (lane, entry);
     }
+}
+
+//  A side message did not reach the holder: it is shown when the holder speaks again.
+
+void
+argos_lane_unshow (lane_t *lane, int64_t seq)
+{
+    entry_t *entry;
+    DL_FOREACH (lane->entries, entry)
+        if (entry->seq == seq && entry->shown) {
+            entry->shown = false;
+            lane->shown--;
+        }
 }

@@ -43,15 +43,15 @@ s_meta (argos_writer_t *text, const lane_t *lane, const char *from, int64_t seq,
 //  The lane is leased to its session: hand the message over, or give the lease back.
 
 void
-argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t at, const char *cause,
-    argos_frame_t *header, argos_frame_t *body)
+argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t hops, int64_t at,
+    const char *cause, argos_frame_t *header, argos_frame_t *body)
 {
     argos_core_t *self = lane->service->core;
     session_t *session = argos_session_find (self, lane->session);
     if (session) {
         s_meta (&self->text, lane, from, lane->head, 0);
         argos_writer_member_int (&self->text, "attempt", attempt);
-        argos_writer_member_int (&self->text, "hops", lane->hops);
+        argos_writer_member_int (&self->text, "hops", hops);
         argos_writer_member_string (&self->text, "cause", cause);
         argos_writer_member_int (&self->text, "at", at);
         argos_writer_raw (&self->text, "}");
@@ -65,18 +65,6 @@ argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t at, c
     argos_lease_give_back (self, lane, 0, true);
 }
 
-//  The id in a header that was read when it came; "" when there is none.
-
-static void
-s_id (const argos_frame_t *frame, char *target)
-{
-    argos_header_t header;
-    if (argos_header_read (frame->data, frame->size, &header, NULL) == ARGOS_OK)
-        memcpy (target, header.id, sizeof header.id);
-    else
-        target[0] = 0;
-}
-
 void
 argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
 {
@@ -87,11 +75,9 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     lane->state = LANE_EMPTY;
     lane->session = 0;
     if (ans->code == ARGOS_OK) {
-        char id[ARGOS_ID_MAX + 1];
-        s_id (ans->parts[0].header, id);
-        argos_lane_leased (lane, ans->seq, ans->lease, session, ans->hops, id);
-        argos_lease_send (lane, ans->from, ans->attempt, ans->at, ans->cause, ans->parts[0].header,
-            ans->parts[0].body);
+        argos_lane_leased (lane, ans->seq, ans->lease, session);
+        argos_lease_send (lane, ans->from, ans->attempt, ans->hops, ans->at, ans->cause,
+            ans->parts[0].header, ans->parts[0].body);
     }
     else {
         //  A disk that is full: not again at once. A row that is gone (expired): the next one
@@ -124,7 +110,7 @@ argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean
 //  By the holder. The body was asked for in the protocol: delay_ms, clean, reject.
 
 void
-argos_lease_release (session_t *session, const argos_header_t *header, argos_frame_t *frame)
+argos_lease_given_back (session_t *session, const argos_header_t *header, argos_frame_t *frame)
 {
     argos_core_t *self = session->core;
     json_t *body = frame->size ? json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL)
@@ -166,7 +152,8 @@ argos_lease_expire (entry_t *entry)
 {
     lane_t *lane = entry->lane;
     argos_core_t *self = lane->service->core;
-    if ((lane->state == LANE_LEASED && lane->head == entry->seq) || lane->state == LANE_ASKED)
+    if ((lane->state == LANE_LEASED && lane->head == entry->seq) ||
+        (lane->state == LANE_ASKED && lane->entries == entry))
         return; //  The holder will finish or release it; the store looks at the deadline before a
                 //  lease
     item_t *item = argos_intake_item (self, ARGOS_ST_RELEASE, 0);
@@ -184,8 +171,8 @@ s_delay (const lane_t *lane, const item_t *item)
 {
     const entry_t *entry;
     DL_FOREACH (lane->entries, entry)
-    if (entry->side && entry->seq != item->seq)
-        return 0;
+        if (entry->side && entry->seq != item->seq)
+            return 0;
     return item->delay ? lane->service->core->mono + item->delay : 0;
 }
 
@@ -209,8 +196,8 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
         else if (ans->code == ARGOS_OK && ours) {
             entry_t *entry;
             DL_FOREACH (lane->entries, entry)
-            if (entry->seq == item->seq)
-                entry->strikes = (uint8_t) (ans->strikes > 255 ? 255 : ans->strikes);
+                if (entry->seq == item->seq)
+                    entry->strikes = (uint8_t) (ans->strikes > 255 ? 255 : ans->strikes);
             argos_lane_park (lane, s_delay (lane, item), false);
             argos_lane_freed (lane);
         }
@@ -250,8 +237,11 @@ argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
         argos_writer_member_string (&self->text, "cause", ans->cause);
         argos_writer_member_int (&self->text, "at", ans->at);
         argos_writer_raw (&self->text, "}");
-        argos_core_put (self, session->conn, ans->parts[0].header, self->text.data, self->text.size,
-            ans->parts[0].body);
+        if (argos_core_put (self, session->conn, ans->parts[0].header, self->text.data,
+                self->text.size, ans->parts[0].body) != 0) {
+            session->quiet = true;
+            argos_lane_unshow (lane, item->seq);
+        }
     }
     argos_lane_settle (lane);
 }

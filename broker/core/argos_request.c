@@ -87,6 +87,7 @@ s_meta (argos_core_t *self, const session_t *sender)
     argos_writer_clear (&self->text);
     argos_writer_raw (&self->text, "{");
     argos_writer_member_string (&self->text, "from", sender->name);
+    argos_writer_member_int (&self->text, "hops", 0);
     argos_writer_raw (&self->text, "}");
 }
 
@@ -269,8 +270,8 @@ argos_request_leave (session_t *session)
     argos_core_t *self = session->core;
     request_t *request, *next;
     DL_FOREACH_SAFE (session->held, request, next)
-    s_refuse (request, ARGOS_GONE, NULL);
+        s_refuse (request, ARGOS_GONE, NULL);
     HASH_ITER (hh, self->requests, request, next)
-    if (request->key.session == session->number)
-        s_finish (request);
+        if (request->key.session == session->number)
+            s_finish (request);
 }

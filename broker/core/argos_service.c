@@ -55,8 +55,8 @@ argos_service_worker (service_t *service, session_t *session)
 {
     worker_t *worker;
     LL_FOREACH2 (session->workers, worker, snext)
-    if (worker->service == service)
-        return worker;
+        if (worker->service == service)
+            return worker;
     return NULL;
 }
 
@@ -98,8 +98,7 @@ argos_service_pick (service_t *service, const char *key, const char *type)
 {
     uint64_t *last = s_affinity (service, key);
     worker_t *worker, *found = NULL;
-    DL_FOREACH (service->workers, worker)
-    {
+    DL_FOREACH (service->workers, worker) {
         if (!s_free (worker) || !s_takes (worker, type))
             continue;
         if (!found)
@@ -124,8 +123,8 @@ s_any_free (const service_t *service)
 {
     const worker_t *worker;
     DL_FOREACH (service->workers, worker)
-    if (s_free (worker))
-        return true;
+        if (s_free (worker))
+            return true;
     return false;
 }
 
@@ -160,6 +159,34 @@ argos_service_dispatch (service_t *service)
     service->dispatching = false;
 }
 
+//  Lanes that nobody took may be taken now.
+
+static void
+s_rematch (service_t *service)
+{
+    lane_t *lane;
+    while ((lane = service->unmatched)) {
+        argos_lane_unlink (lane);
+        lane->list = &service->ready[lane->urgent ? 0 : 1];
+        DL_APPEND (*lane->list, lane);
+    }
+}
+
+//  One slot is free: one lane that had found nobody free for its type may be taken.
+
+static void
+s_rematch_one (service_t *service, const worker_t *worker)
+{
+    lane_t *lane;
+    DL_FOREACH (service->unmatched, lane)
+        if (s_takes (worker, lane->entries->type)) {
+            argos_lane_unlink (lane);
+            lane->list = &service->ready[lane->urgent ? 0 : 1];
+            DL_APPEND (*lane->list, lane);
+            return;
+        }
+}
+
 //  A slot of a session is free again (the session may be gone).
 
 void
@@ -170,6 +197,7 @@ argos_service_free_slot (service_t *service, uint64_t number)
     if (worker) {
         assert (worker->used > 0);
         worker->used--;
+        s_rematch_one (service, worker);
     }
     argos_service_dispatch (service);
 }
@@ -180,8 +208,10 @@ void
 argos_service_woken (session_t *session)
 {
     worker_t *worker, *next;
-    LL_FOREACH_SAFE2 (session->workers, worker, next, snext)
-    argos_service_dispatch (worker->service);
+    LL_FOREACH_SAFE2 (session->workers, worker, next, snext) {
+        s_rematch (worker->service);
+        argos_service_dispatch (worker->service);
+    }
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -205,16 +235,15 @@ s_set_types (worker_t *worker, json_t *types)
     json_t *type;
     if (types && (!json_is_array (types) || count < 1 || count > TYPES_MAX))
         return false;
-    json_array_foreach (
-        types, i, type) if (!json_is_string (type) ||
-                            json_string_length (type) > ARGOS_TYPE_MAX) return false;
+    json_array_foreach (types, i, type)
+        if (!json_is_string (type) || json_string_length (type) > ARGOS_TYPE_MAX)
+            return false;
     s_free_types (worker);
     if (!types)
         return true;
     worker->types = calloc (count + 1, sizeof worker->types[0]);
     assert (worker->types);
-    json_array_foreach (types, i, type)
-    {
+    json_array_foreach (types, i, type) {
         worker->types[i] = strdup (json_string_value (type));
         assert (worker->types[i]);
     }
@@ -236,23 +265,9 @@ s_hire (service_t *service, session_t *session)
     //  Leases kept across a reconnect count in the new session's slots
     lane_t *lane, *next;
     HASH_ITER (hh_head, service->core->heads, lane, next)
-    if (lane->session == session->number && lane->service == service)
-        worker->used++;
+        if (lane->session == session->number && lane->service == service)
+            worker->used++;
     return worker;
-}
-
-//  Lanes that nobody took may be taken now.
-
-static void
-s_rematch (service_t *service)
-{
-    lane_t *lane;
-    while ((lane = service->unmatched)) {
-        argos_lane_unlink (lane);
-        argos_lane_settle (lane);
-        if (lane->list == &service->unmatched)
-            break;
-    }
 }
 
 //  Reads a serve and acts on it. Returns NULL, or what is wrong; *ret_code then says which kind.
@@ -319,8 +334,7 @@ void
 argos_service_leave (session_t *session)
 {
     worker_t *worker, *next;
-    LL_FOREACH_SAFE2 (session->workers, worker, next, snext)
-    {
+    LL_FOREACH_SAFE2 (session->workers, worker, next, snext) {
         DL_DELETE (worker->service->workers, worker);
         s_free_types (worker);
         free (worker);

@@ -43,7 +43,7 @@ argos_session_may_send (
         return true;
     switch (to) {
     case ARGOS_TO_STORE:
-        return !header->durable || s_listed (local_writes, header->type);
+        return !header->durable || argos_session_may_write (session, header->type);
     case ARGOS_TO_SERVICE:
         return !s_listed (core_services, name) || s_listed (local_types, header->type);
     case ARGOS_TO_TOPIC:
@@ -53,6 +53,14 @@ argos_session_may_send (
         return true;
     }
     return false;
+}
+
+//  What a part of a commit does to the store is a write, whether or not it says durable.
+
+bool
+argos_session_may_write (const session_t *session, const char *type)
+{
+    return session->role == ARGOS_ROLE_CORE || s_listed (local_writes, type);
 }
 
 bool
@@ -81,6 +89,7 @@ void
 argos_session_free (session_t *session)
 {
     argos_core_t *self = session->core;
+    session->open = false; //  Nothing is handed to it any more
     argos_topic_leave (session);
     argos_request_leave (session);
     argos_service_leave (session);
@@ -126,8 +135,7 @@ argos_session_end (session_t **session_p, int strikes)
     *session_p = NULL;
     argos_session_free (session);
     lane_t *lane, *next;
-    HASH_ITER (hh_head, self->heads, lane, next)
-    {
+    HASH_ITER (hh_head, self->heads, lane, next) {
         if (lane->session != number)
             continue;
         lane->session = 0;
@@ -161,10 +169,15 @@ void
 argos_session_heard (session_t *session)
 {
     session->heard = session->core->mono;
-    if (session->quiet) {
-        session->quiet = false;
-        argos_service_woken (session);
-    }
+    if (!session->quiet)
+        return;
+    session->quiet = false;
+    argos_service_woken (session);
+    argos_topic_credit (session);
+    lane_t *lane, *next;
+    HASH_ITER (hh_head, session->core->heads, lane, next)
+        if (lane->session == session->number)
+            argos_lane_show (lane);
 }
 
 //  Tell the peer its window: what is settled, plus a window that shrinks while a service is above
@@ -273,8 +286,7 @@ s_hello_item (session_t *session, const char *id, json_t *leases)
     item->req->pairs = calloc (count, sizeof item->req->pairs[0]);
     assert (item->req->pairs);
     item->req->pair_count = count;
-    json_array_foreach (leases, i, lease)
-    {
+    json_array_foreach (leases, i, lease) {
         item->req->pairs[i].seq = json_integer_value (json_object_get (lease, "seq"));
         item->req->pairs[i].lease = json_integer_value (json_object_get (lease, "lease"));
     }
@@ -292,7 +304,7 @@ s_displace (argos_core_t *self, uint64_t conn, const hello_t *hello)
     if (old && old->instance > hello->instance)
         return false;
     if (old) {
-        if (old->instance < hello->instance)
+        if (old->instance < hello->instance && old->conn != conn)
             argos_core_refuse (self, old->conn, "", ARGOS_SUPERSEDED, NULL, -1, false);
         argos_session_end (&old, -2);
     }

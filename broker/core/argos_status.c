@@ -12,12 +12,11 @@ s_sessions (argos_core_t *self)
 {
     json_t *list = json_array ();
     session_t *session, *next;
-    HASH_ITER (hh_name, self->names, session, next)
-    {
+    HASH_ITER (hh_name, self->names, session, next) {
         lane_t *lane, *next_lane;
         json_int_t leases = 0;
         HASH_ITER (hh_head, self->heads, lane, next_lane)
-        leases += lane->session == session->number;
+            leases += lane->session == session->number;
         json_array_append_new (
             list, json_pack ("{s:s,s:s,s:I,s:I}", "name", session->name, "role",
                       session->role == ARGOS_ROLE_CORE ? "core" : "local", "leases", leases,
@@ -31,12 +30,10 @@ s_services (argos_core_t *self)
 {
     json_t *list = json_array ();
     service_t *service, *next;
-    HASH_ITER (hh, self->services, service, next)
-    {
+    HASH_ITER (hh, self->services, service, next) {
         const worker_t *worker;
         json_int_t workers = 0, slots = 0;
-        DL_FOREACH (service->workers, worker)
-        {
+        DL_FOREACH (service->workers, worker) {
             workers++;
             slots += worker->slots;
         }

@@ -29,7 +29,7 @@ argos_topic_get (argos_core_t *self, const char *name)
     assert (topic);
     topic->core = self;
     memcpy (topic->name, name, strlen (name) + 1);
-    topic->kept = -1;
+    topic->kept = topic->newest = -1;
     HASH_ADD_STR (self->topics, name, topic);
     return topic;
 }
@@ -76,21 +76,21 @@ s_maybe_free (topic_t *topic)
         argos_topic_free (topic);
 }
 
-static void
-s_lingered (void *arg)
-{
-    topic_t *topic = arg;
-    while (topic->ring)
-        s_drop_first (topic);
-    s_maybe_free (topic);
-}
-
 //  Whether the first entry may be dropped: not while its commit is on its way.
 
 static bool
 s_can_drop (const topic_t *topic)
 {
     return topic->ring && topic->ring->state != SLOT_PENDING;
+}
+
+static void
+s_lingered (void *arg)
+{
+    topic_t *topic = arg;
+    while (s_can_drop (topic))
+        s_drop_first (topic);
+    s_maybe_free (topic);
 }
 
 //  Drop what is before the last key frame (or everything older when that is not enough).
@@ -100,8 +100,8 @@ s_shrink (topic_t *topic, int64_t entries, int64_t bytes)
 {
     ring_entry_t *slot, *key = NULL;
     DL_FOREACH (topic->ring, slot)
-    if (slot->keyframe && slot->state == SLOT_READY)
-        key = slot;
+        if (slot->keyframe && slot->state == SLOT_READY)
+            key = slot;
     while (key && topic->ring != key && s_can_drop (topic))
         s_drop_first (topic);
     while ((topic->entries > entries || topic->bytes > bytes) && s_can_drop (topic))
@@ -116,8 +116,8 @@ s_shrink_all (argos_core_t *self)
     while (self->rings_bytes > self->config.ring_bytes) {
         topic_t *topic, *next, *largest = NULL;
         HASH_ITER (hh, self->topics, topic, next)
-        if (!largest || topic->bytes > largest->bytes)
-            largest = topic;
+            if (!largest || topic->bytes > largest->bytes)
+                largest = topic;
         int64_t before = self->rings_bytes;
         s_shrink (largest, largest->entries / 2, largest->bytes / 2);
         if (self->rings_bytes == before)
@@ -187,6 +187,24 @@ s_send (subscription_t *sub, int64_t number, const char *from, int64_t at, bool 
     return true;
 }
 
+//  The newest number that is out, -1 = none.
+
+static int64_t
+s_newest (const topic_t *topic)
+{
+    const ring_entry_t *slot;
+    int64_t newest = topic->newest;
+    if (topic->dropped > 0 && topic->base + topic->dropped > newest)
+        newest = topic->base + topic->dropped - 1;
+    DL_FOREACH (topic->ring, slot) {
+        if (slot->state == SLOT_PENDING)
+            break;
+        if (slot->state == SLOT_READY && topic->base + slot->count > newest)
+            newest = topic->base + slot->count;
+    }
+    return newest;
+}
+
 //  {"n":…,"closed":…}: the reader has everything there is.
 
 static void
@@ -196,7 +214,7 @@ s_end (subscription_t *sub)
     argos_writer_t body = { .size = 0 };
     sub->ended = true;
     argos_writer_raw (&body, "{");
-    argos_writer_member_int (&body, "n", sub->next - 1);
+    argos_writer_member_int (&body, "n", topic->based ? s_newest (topic) : -1);
     argos_writer_raw (&body, topic->closed ? ",\"closed\":true}" : ",\"closed\":false}");
     body.data[body.size] = 0;
     argos_core_word (topic->core, sub->session->conn, "end", sub->id, body.data);
@@ -213,20 +231,25 @@ s_page (subscription_t *sub)
     item->req->number = sub->next;
     item->topic = sub->topic;
     item->seq = (int64_t) sub->session->number;
+    item->n = sub->next;
     sub->topic->busy++;
     sub->paging = true;
     argos_intake_queue (self->self, item);
 }
 
-//  Ask the store what it knows of a topic, making it when `owner` is given.
+//  Ask the store what it knows of a topic; one that has entries is made when it isn't there.
 
 static void
-s_look (topic_t *topic, const char *owner)
+s_look (topic_t *topic)
 {
     argos_core_t *self = topic->core;
     item_t *item = argos_intake_item (self, ARGOS_ST_TOPIC, 0);
     memcpy (item->req->name, topic->name, sizeof topic->name);
-    memcpy (item->req->owner, owner, strlen (owner) + 1);
+    if (topic->counter > 0) {
+        const char *owner = topic->ring ? topic->ring->from : "broker";
+        memcpy (item->req->owner, owner, strlen (owner) + 1);
+        item->done = true;
+    }
     item->topic = topic;
     topic->busy++;
     topic->asking = true;
@@ -241,30 +264,46 @@ s_ring_first (const topic_t *topic)
     return topic->base + topic->dropped;
 }
 
+//  Whether it is known what the topic held before this start.
+
+static bool
+s_known (const topic_t *topic)
+{
+    return topic->based && (topic->base == 0 || topic->looked);
+}
+
+//  The first entry of the ring that a reader has not got.
+
+static const ring_entry_t *
+s_first_for (const subscription_t *sub)
+{
+    const topic_t *topic = sub->topic;
+    const ring_entry_t *slot = topic->ring ? topic->ring->prev : NULL;
+    if (!slot || topic->base + slot->count < sub->next)
+        return NULL;
+    while (slot != topic->ring && topic->base + slot->prev->count >= sub->next)
+        slot = slot->prev;
+    return slot;
+}
+
 //  Give a reader what it has not got, as far as its credit goes.
 
 static void
 s_pump (subscription_t *sub)
 {
     topic_t *topic = sub->topic;
-    const ring_entry_t *slot;
-    if (!topic->based || sub->paging || !sub->session->open)
+    if (!s_known (topic) || sub->paging || !sub->session->open)
         return;
-    bool journal =
-        topic->kept >= sub->next || (topic->dropped > 0 && sub->next < s_ring_first (topic));
-    if (journal && !sub->paged) {
+    if (sub->next < s_ring_first (topic) && (topic->dropped > 0 || topic->kept >= sub->next)) {
         if (!sub->session->quiet && sub->session->sent_messages < sub->session->credit_messages)
             s_page (sub);
         return;
     }
-    DL_FOREACH (topic->ring, slot)
-    {
-        int64_t number = topic->base + slot->count;
+    for (const ring_entry_t *slot = s_first_for (sub); slot; slot = slot->next) {
         if (slot->state == SLOT_PENDING)
             return;
-        if (number < sub->next || slot->state == SLOT_SKIPPED)
-            continue;
-        if (!s_send (sub, number, slot->from, slot->at, slot->kept, slot->header, slot->body))
+        if (slot->state == SLOT_READY && !s_send (sub, topic->base + slot->count, slot->from,
+                                             slot->at, slot->kept, slot->header, slot->body))
             return;
     }
     if (!sub->ended)
@@ -276,12 +315,7 @@ s_pump_all (topic_t *topic)
 {
     subscription_t *sub, *next;
     LL_FOREACH_SAFE2 (topic->subscriptions, sub, next, next_of_topic)
-    {
-        //  A reader that fell behind the ring goes back to the journal
-        if (sub->next < s_ring_first (topic) && sub->ended)
-            sub->paged = false;
         s_pump (sub);
-    }
 }
 
 //  Entries before the first pending one are out; a last entry among them closes the topic.
@@ -334,7 +368,7 @@ argos_topic_publish (session_t *session, const argos_header_t *header, argos_fra
     }
     argos_topic_append (topic, session, header, frames[1], frames[3]);
     if (!topic->based && topic->subscriptions && !topic->asking)
-        s_look (topic, session->base);
+        s_look (topic);
     s_pump_all (topic);
 }
 
@@ -346,8 +380,8 @@ s_find (session_t *session, const topic_t *topic)
 {
     subscription_t *sub;
     DL_FOREACH2 (session->subscriptions, sub, snext)
-    if (sub->topic == topic)
-        return sub;
+        if (sub->topic == topic)
+            return sub;
     return NULL;
 }
 
@@ -395,8 +429,8 @@ argos_topic_subscribe (session_t *session, const argos_header_t *header, argos_f
     memcpy (sub->id, header->id, sizeof sub->id);
     DL_APPEND2 (topic->subscriptions, sub, prev, next_of_topic);
     DL_APPEND2 (session->subscriptions, sub, sprev, snext);
-    if (!topic->based && !topic->looked && !topic->asking)
-        s_look (topic, "");
+    if (!s_known (topic) && !topic->asking)
+        s_look (topic);
     s_pump (sub);
 }
 
@@ -425,21 +459,21 @@ argos_topic_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     if (ans->code == ARGOS_OK) {
         topic->base = (self->config.boot - ans->boot) * ((int64_t) 1 << 32);
         topic->based = true;
-        if (ans->number < topic->base)
-            topic->kept = ans->number;
+        topic->newest = ans->number;
+        topic->kept = ans->number < topic->base ? ans->number : topic->base - 1;
         if (ans->closed)
             s_close_if_last (topic);
     }
-    else if (topic->counter > 0 && topic->subscriptions && !topic->based) {
-        s_look (topic, topic->ring ? topic->ring->from : "broker");
+    else if (topic->counter > 0 && topic->subscriptions && !topic->based && !item->done) {
+        s_look (topic);
         return;
     }
     else {
         //  Nothing yet: readers are told so and wait for the first entry
         subscription_t *sub;
         LL_FOREACH2 (topic->subscriptions, sub, next_of_topic)
-        if (!sub->ended)
-            s_end (sub);
+            if (!sub->ended)
+                s_end (sub);
     }
     s_pump_all (topic);
     s_maybe_free (topic);
@@ -450,12 +484,36 @@ s_reader (topic_t *topic, uint64_t session)
 {
     subscription_t *sub;
     LL_FOREACH2 (topic->subscriptions, sub, next_of_topic)
-    if (sub->session->number == session)
-        return sub;
+        if (sub->session->number == session)
+            return sub;
     return NULL;
 }
 
-//  A page of the journal for one reader: what is before the ring goes out, then the ring goes on.
+//  A page of the journal for one reader: what is before the ring goes out, then the ring goes on. A
+//  reader without credit comes back for the rest.
+
+static void
+s_paged (subscription_t *sub, const argos_storage_ans_t *ans)
+{
+    const topic_t *topic = sub->topic;
+    bool over = !(ans->more && ans->part_count);
+    if (ans->code != ARGOS_OK && ans->code != ARGOS_NOT_FOUND)
+        return;
+    for (size_t i = 0; i < ans->part_count; i++) {
+        const argos_storage_part_t *part = &ans->parts[i];
+        if (part->number >= s_ring_first (topic)) {
+            over = true;
+            break;
+        }
+        if (part->number >= sub->next &&
+            !s_send (sub, part->number, part->from, part->at, true, part->header,
+                part->body ? part->body : topic->core->empty))
+            return;
+    }
+    if (over && sub->next < s_ring_first (topic))
+        sub->next = s_ring_first (topic);
+    s_pump (sub);
+}
 
 void
 argos_topic_paged (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
@@ -464,23 +522,10 @@ argos_topic_paged (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
     subscription_t *sub = s_reader (topic, (uint64_t) item->seq);
     (void) self;
     topic->busy--;
-    if (sub) {
+    //  Not when it has subscribed anew meanwhile, from another number
+    if (sub && sub->paging && sub->next == item->n) {
         sub->paging = false;
-        bool all = ans->code == ARGOS_OK;
-        for (size_t i = 0; all && i < ans->part_count; i++) {
-            const argos_storage_part_t *part = &ans->parts[i];
-            if (part->number >= s_ring_first (topic))
-                break;
-            if (part->number >= sub->next)
-                all = s_send (sub, part->number, part->from, part->at, true, part->header,
-                    part->body ? part->body : topic->core->empty);
-        }
-        if (all && !(ans->more && ans->part_count))
-            sub->paged = true;
-        if (sub->paged && sub->next < s_ring_first (topic))
-            sub->next = s_ring_first (topic);
-        if (ans->code == ARGOS_OK)
-            s_pump (sub);
+        s_paged (sub, ans);
     }
     s_maybe_free (topic);
 }
@@ -492,7 +537,7 @@ argos_topic_credit (session_t *session)
 {
     subscription_t *sub, *next;
     DL_FOREACH_SAFE2 (session->subscriptions, sub, next, snext)
-    s_pump (sub);
+        s_pump (sub);
 }
 
 void

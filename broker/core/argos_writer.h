@@ -10,7 +10,7 @@
     2048 //  Enough for any word of the broker: strings in it are bounded by argos_header.h
 
 typedef struct {
-    size_t size;                 //  Bytes so far; beyond the maximum they are counted, not written
+    size_t size; //  Bytes so far; beyond the maximum they are counted, not written
     char data[ARGOS_WRITER_MAX + 1]; //  Not terminated; room for a terminator
 } argos_writer_t;
 

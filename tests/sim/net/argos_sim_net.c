@@ -1,0 +1,399 @@
+//  argos_sim_net - core and store without threads, sockets and clocks.
+//
+//  Invariant: the core is entered only from here, never from within its own calls (requests wait in
+//  an array, messages in a list). A database in memory lives in SQLite's memdb under a name, held
+//  by one more connection that touches nothing, so that a crash loses no row.
+
+#include "argos_sim_net.h"
+
+#include "argos_schema.h"
+#include "argos_store_priv.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define BATCH_MAX 64       //  Requests of one transaction
+#define SETTLE_MAX 100000  //  Batches before it is said that it never settles
+#define FRAMES_MAX 140     //  Frames of one message
+#define WALL 1750000000000 //  A day in 2025, msec
+
+static json_t *
+s_parse (const argos_frame_t *frame)
+{
+    json_t *json =
+        frame->size ? json_loadb (frame->data, frame->size, JSON_DECODE_ANY, NULL) : json_object ();
+    assert (json); //  The core sends nothing else
+    return json;
+}
+
+static int
+s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
+{
+    argos_sim_net_t *self = ctx;
+    assert (count == 4);
+    if (self->deaf && self->deaf (self->arg, conn))
+        return -1;
+    argos_sim_msg_t *msg = calloc (1, sizeof *msg);
+    assert (msg);
+    msg->conn = conn;
+    msg->header = s_parse (frames[1]);
+    msg->meta = s_parse (frames[2]);
+    msg->body = s_parse (frames[3]);
+    DL_APPEND (self->sent, msg);
+    return 0;
+}
+
+static void
+s_store (void *ctx, argos_storage_req_t *req)
+{
+    argos_sim_net_t *self = ctx;
+    if (self->count == self->room) {
+        self->room = self->room ? self->room * 2 : 64;
+        self->requests = realloc (self->requests, self->room * sizeof self->requests[0]);
+        assert (self->requests);
+    }
+    self->requests[self->count++] = req;
+}
+
+static void
+s_log (void *ctx, char level, const char *line)
+{
+    (void) ctx;
+    (void) level;
+    (void) line;
+}
+
+static void
+s_load (void *arg, const argos_storage_row_t *row)
+{
+    argos_sim_net_t *self = arg;
+    argos_core_load (self->core, row);
+}
+
+static void
+s_start (argos_sim_net_t *self)
+{
+    char reason[256];
+    self->store = argos_store_new (self->path, self->wall, reason);
+    if (!self->store) {
+        fprintf (stderr, "%s\n", reason);
+        abort ();
+    }
+    const argos_store_info_t *info = argos_store_info (self->store);
+    argos_core_io_t io = { self, s_send, s_store, s_log };
+    self->config.store_id = info->store_id;
+    self->config.boot = info->boot;
+    self->core = argos_core_new (&self->config, &io, self->mono, self->wall);
+    int rc = argos_store_index (self->store, s_load, self);
+    assert (rc == 0);
+}
+
+static void
+s_stop (argos_sim_net_t *self)
+{
+    argos_sim_msg_t *msg, *next;
+    argos_core_destroy (&self->core);
+    argos_store_destroy (&self->store);
+    for (size_t i = 0; i < self->count; i++)
+        argos_storage_req_destroy (&self->requests[i]);
+    self->count = 0;
+    DL_FOREACH_SAFE (self->sent, msg, next)
+    {
+        DL_DELETE (self->sent, msg);
+        argos_sim_msg_destroy (&msg);
+    }
+}
+
+//  What a killed process leaves on the disk: the database and its log, as they are now. The store
+//  is closed on another copy, since closing tidies up.
+
+static void
+s_copy (const char *from, const char *to, const char *suffix)
+{
+    char source[300], target[300], buffer[65536];
+    snprintf (source, sizeof source, "%s%s", from, suffix);
+    snprintf (target, sizeof target, "%s%s", to, suffix);
+    FILE *in = fopen (source, "rb");
+    unlink (target);
+    if (!in)
+        return;
+    FILE *out = fopen (target, "wb");
+    assert (out);
+    for (size_t size; (size = fread (buffer, 1, sizeof buffer, in)) > 0;)
+        fwrite (buffer, 1, size, out);
+    fclose (in);
+    fclose (out);
+}
+
+static void
+s_remove (const char *path)
+{
+    static const char *const suffixes[] = { "", "-wal", "-journal", "-ballast", NULL };
+    for (const char *const *suffix = suffixes; *suffix; suffix++) {
+        char name[300];
+        snprintf (name, sizeof name, "%s%s", path, *suffix);
+        unlink (name);
+    }
+}
+
+argos_sim_net_t *
+argos_sim_net_new (const char *path)
+{
+    static bool ready;
+    argos_sim_net_t *self = calloc (1, sizeof *self);
+    assert (self);
+    if (!ready) {
+        //  Names of databases in memory are URIs; the store's own paths are none
+        sqlite3_config (SQLITE_CONFIG_URI, 1);
+        if (argos_schema_init (self->reason) != 0) {
+            fprintf (stderr, "%s\n", self->reason);
+            abort ();
+        }
+        ready = true;
+    }
+    argos_core_config_init (&self->config);
+    self->mono = 1000;
+    self->wall = WALL;
+    self->memory = strncmp (path, "memory:", 7) == 0;
+    if (self->memory) {
+        snprintf (self->path, sizeof self->path, "file:/%s?vfs=memdb", path + 7);
+        sqlite3 *db = NULL;
+        int rc = sqlite3_open_v2 (
+            self->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+        assert (rc == SQLITE_OK);
+        self->anchor = db;
+    }
+    else {
+        snprintf (self->path, sizeof self->path, "%s", path);
+        s_remove (self->path);
+    }
+    s_start (self);
+    return self;
+}
+
+void
+argos_sim_net_destroy (argos_sim_net_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    argos_sim_net_t *self = *self_p;
+    *self_p = NULL;
+    s_stop (self);
+    if (self->memory)
+        sqlite3_close (self->anchor);
+    else
+        s_remove (self->path);
+    free (self->requests);
+    free (self);
+}
+
+void
+argos_sim_net_crash (argos_sim_net_t *self)
+{
+    char killed[sizeof self->path + 8];
+    if (!self->memory) {
+        snprintf (killed, sizeof killed, "%s.killed", self->path);
+        s_copy (self->path, killed, "");
+        s_copy (self->path, killed, "-wal");
+    }
+    s_stop (self);
+    if (!self->memory) {
+        s_remove (self->path);
+        s_copy (killed, self->path, "");
+        s_copy (killed, self->path, "-wal");
+        s_remove (killed);
+    }
+    s_start (self);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Messages
+
+void
+argos_sim_net_frames (argos_sim_net_t *self, uint64_t conn, argos_role_t role,
+    const char *const *frames, const size_t *sizes, size_t count)
+{
+    argos_frame_t *list[FRAMES_MAX];
+    assert (count <= FRAMES_MAX);
+    for (size_t i = 0; i < count; i++)
+        list[i] = argos_frame_new (frames[i], sizes[i]);
+    argos_core_clock (self->core, self->mono, self->wall);
+    argos_core_message (self->core, conn, role, list, count);
+    for (size_t i = 0; i < count; i++)
+        argos_frame_unref (&list[i]);
+}
+
+void
+argos_sim_net_commit (argos_sim_net_t *self, uint64_t conn, argos_role_t role, const char *header,
+    const argos_sim_part_t *parts, size_t count)
+{
+    const char *frames[FRAMES_MAX] = { "AR1", header, "", "" };
+    size_t sizes[FRAMES_MAX] = { 3, strlen (header), 0, 0 };
+    for (size_t i = 0; i < count; i++) {
+        frames[4 + 2 * i] = parts[i].header;
+        sizes[4 + 2 * i] = strlen (parts[i].header);
+        frames[5 + 2 * i] = parts[i].body ? parts[i].body : "";
+        sizes[5 + 2 * i] = strlen (frames[5 + 2 * i]);
+    }
+    argos_sim_net_frames (self, conn, role, frames, sizes, 4 + 2 * count);
+}
+
+void
+argos_sim_net_send (
+    argos_sim_net_t *self, uint64_t conn, argos_role_t role, const char *header, const char *body)
+{
+    const char *frames[4] = { "AR1", header, "", body ? body : "" };
+    size_t sizes[4] = { 3, strlen (header), 0, body ? strlen (body) : 0 };
+    argos_sim_net_frames (self, conn, role, frames, sizes, 4);
+}
+
+argos_sim_msg_t *
+argos_sim_net_recv (argos_sim_net_t *self, uint64_t conn)
+{
+    argos_sim_msg_t *msg;
+    DL_FOREACH (self->sent, msg)
+    if (msg->conn == conn) {
+        DL_DELETE (self->sent, msg);
+        return msg;
+    }
+    return NULL;
+}
+
+void
+argos_sim_msg_destroy (argos_sim_msg_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    json_decref ((*self_p)->header);
+    json_decref ((*self_p)->meta);
+    json_decref ((*self_p)->body);
+    free (*self_p);
+    *self_p = NULL;
+}
+
+void
+argos_sim_net_cut (argos_sim_net_t *self, uint64_t conn)
+{
+    argos_sim_msg_t *msg;
+    while ((msg = argos_sim_net_recv (self, conn)))
+        argos_sim_msg_destroy (&msg);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The store
+
+size_t
+argos_sim_net_batch (argos_sim_net_t *self, size_t max, bool answer)
+{
+    argos_storage_req_t *requests[BATCH_MAX];
+    argos_storage_ans_t *answers[BATCH_MAX];
+    size_t count = self->count < max ? self->count : max;
+    if (count == 0)
+        return 0;
+    assert (count <= BATCH_MAX);
+    memcpy (requests, self->requests, count * sizeof requests[0]);
+    self->count -= count;
+    memmove (self->requests, self->requests + count, self->count * sizeof requests[0]);
+    int rc = argos_store_batch (self->store, requests, answers, count, self->reason);
+    if (rc != 0) {
+        fprintf (stderr, "%s\n", self->reason);
+        abort ();
+    }
+    argos_core_clock (self->core, self->mono, self->wall);
+    for (size_t i = 0; i < count; i++) {
+        if (answer)
+            argos_core_stored (self->core, answers[i]);
+        argos_storage_ans_destroy (&answers[i]);
+        argos_storage_req_destroy (&requests[i]);
+    }
+    return count;
+}
+
+void
+argos_sim_net_settle (argos_sim_net_t *self)
+{
+    int turns = 0;
+    while (argos_sim_net_batch (self, BATCH_MAX, true) > 0)
+        assert (++turns < SETTLE_MAX);
+}
+
+void
+argos_sim_net_sleep (argos_sim_net_t *self, int64_t ms)
+{
+    int64_t end = self->mono + ms;
+    for (;;) {
+        argos_sim_net_settle (self);
+        int64_t due = argos_core_due (self->core);
+        int64_t step = (due < end ? due : end) - self->mono;
+        if (step > 0) {
+            self->mono += step;
+            self->wall += step;
+        }
+        argos_core_clock (self->core, self->mono, self->wall);
+        argos_core_tick (self->core);
+        if (due > end)
+            break;
+    }
+    argos_sim_net_settle (self);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Looking into the database
+
+int64_t
+argos_sim_net_number (argos_sim_net_t *self, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t value = -1;
+    int rc = sqlite3_prepare_v2 (self->store->db, sql, -1, &stmt, NULL);
+    if (rc != SQLITE_OK)
+        fprintf (stderr, "%s: %s\n", sql, sqlite3_errmsg (self->store->db));
+    assert (rc == SQLITE_OK);
+    if (sqlite3_step (stmt) == SQLITE_ROW)
+        value = sqlite3_column_int64 (stmt, 0);
+    sqlite3_finalize (stmt);
+    return value;
+}
+
+typedef struct {
+    void (*fn) (void *arg, int columns, char **values); //  For each row
+    void *arg;                                          //  Its first argument
+} query_t;
+
+static int
+s_row (void *arg, int columns, char **values, char **names)
+{
+    query_t *query = arg;
+    (void) names;
+    query->fn (query->arg, columns, values);
+    return 0;
+}
+
+void
+argos_sim_net_query (argos_sim_net_t *self, const char *sql,
+    void (*fn) (void *arg, int columns, char **values), void *arg)
+{
+    query_t query = { fn, arg };
+    int rc = sqlite3_exec (self->store->db, sql, s_row, &query, NULL);
+    if (rc != SQLITE_OK)
+        fprintf (stderr, "%s: %s\n", sql, sqlite3_errmsg (self->store->db));
+    assert (rc == SQLITE_OK);
+}
+
+const char *
+argos_sim_text (const json_t *object, const char *name)
+{
+    const char *text = json_string_value (json_object_get (object, name));
+    return text ? text : "";
+}
+
+int64_t
+argos_sim_int (const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get (object, name);
+    return json_is_integer (value) ? json_integer_value (value) : -1;
+}
