@@ -53,8 +53,7 @@ argos_api_calls_refuse (argos_api_call_t **list_p, argos_err_t code)
     argos_api_call_t *call, *next;
     argos_api_call_t *list = *list_p;
     *list_p = NULL;
-    DL_FOREACH_SAFE (list, call, next)
-    {
+    DL_FOREACH_SAFE (list, call, next) {
         DL_DELETE (list, call);
         argos_api_unavailable (call->req, code);
         argos_api_call_destroy (&call);

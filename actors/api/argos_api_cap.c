@@ -65,8 +65,7 @@ argos_api_slots_clear (argos_api_t *self)
 {
     argos_api_slot_t *slot, *next;
     //  NOLINTBEGIN(clang-analyzer-unix.Malloc): the macro relinks before anything is freed
-    HASH_ITER (hh, self->slots, slot, next)
-    {
+    HASH_ITER (hh, self->slots, slot, next) {
         HASH_DEL (self->slots, slot);
         free (slot);
     }
@@ -108,8 +107,7 @@ s_settle (argos_api_t *self)
     argos_api_call_t *call, *next;
     argos_api_call_t *waiting = self->admission;
     self->admission = NULL;
-    DL_FOREACH_SAFE (waiting, call, next)
-    {
+    DL_FOREACH_SAFE (waiting, call, next) {
         DL_DELETE (waiting, call);
         if (s_has_room (self))
             s_start (call);
@@ -141,8 +139,7 @@ s_check (argos_api_t *self)
 {
     argos_api_slot_t *slot, *next;
     self->checks = 1; //  Held until all have been asked, for an answer may come within the call
-    HASH_ITER (hh, self->slots, slot, next)
-    {
+    HASH_ITER (hh, self->slots, slot, next) {
         s_check_t *check = slot->stored ? calloc (1, sizeof *check) : NULL;
         if (!check)
             continue;
@@ -179,8 +176,7 @@ s_on_load (void *arg, const argos_peer_answer_t *answer)
     size_t index;
     self->loading = false;
     self->loaded = answer->code == ARGOS_OK;
-    json_array_foreach (json_object_get (answer->body, "runs"), index, row)
-    {
+    json_array_foreach (json_object_get (answer->body, "runs"), index, row) {
         const char *run_id = json_string_value (json_object_get (row, "run_id"));
         if (run_id && !argos_api_row_terminal (row))
             s_slot_new (self, run_id, true);

@@ -135,8 +135,7 @@ static void
 s_reset (argos_api_watch_t *watch)
 {
     argos_api_reader_t *reader;
-    DL_FOREACH (watch->readers, reader)
-    {
+    DL_FOREACH (watch->readers, reader) {
         reader->cut = true;
         argos_http_wake (reader->stream);
     }
@@ -151,8 +150,7 @@ void
 argos_api_watches_clear (argos_api_t *self)
 {
     argos_api_watch_t *watch, *next;
-    HASH_ITER (hh, self->watches, watch, next)
-    {
+    HASH_ITER (hh, self->watches, watch, next) {
         if (!watch->readers && !watch->pending) {
             s_watch_destroy (watch);
             continue;
@@ -263,7 +261,7 @@ s_wake (argos_api_watch_t *watch)
 {
     argos_api_reader_t *reader;
     DL_FOREACH (watch->readers, reader)
-    argos_http_wake (reader->stream);
+        argos_http_wake (reader->stream);
 }
 
 //  Begin the stream; or say 204 to a browser that comes back after the last event, else it would do
@@ -307,8 +305,7 @@ s_attach_pending (argos_api_watch_t *watch)
     argos_api_call_t *call, *next;
     argos_api_call_t *pending = watch->pending;
     watch->pending = NULL;
-    DL_FOREACH_SAFE (pending, call, next)
-    {
+    DL_FOREACH_SAFE (pending, call, next) {
         DL_DELETE (pending, call);
         s_attach (watch, call);
     }

@@ -84,8 +84,7 @@ s_on_list (void *arg, const argos_peer_answer_t *answer)
     else {
         json_t *data = json_array (), *row;
         size_t index;
-        json_array_foreach (json_object_get (answer->body, "runs"), index, row)
-        {
+        json_array_foreach (json_object_get (answer->body, "runs"), index, row) {
             if (!call->active_only || !argos_api_row_terminal (row))
                 (void) json_array_append_new (data, s_status (row));
         }
@@ -206,8 +205,8 @@ s_on_known (void *arg, const argos_peer_answer_t *answer)
     const char *state = json_string_value (json_object_get (argos_api_row (answer), "state"));
     argos_api_call_t *other;
     DL_FOREACH (call->api->posts, other)
-    if (!state && strcmp (other->run_id, call->run_id) == 0)
-        state = "queued";
+        if (!state && strcmp (other->run_id, call->run_id) == 0)
+            state = "queued";
     if (state)
         call->status = strdup (state);
     if (call->status)

@@ -126,8 +126,7 @@ argos_api_stop_tick (argos_api_t *self, int64_t now)
     argos_api_call_t *call, *next;
     argos_api_call_t *waiting = self->stops;
     self->stops = NULL;
-    DL_FOREACH_SAFE (waiting, call, next)
-    {
+    DL_FOREACH_SAFE (waiting, call, next) {
         DL_DELETE (waiting, call);
         if (now >= call->due)
             s_look (call);
@@ -142,7 +141,7 @@ argos_api_stop_due (const argos_api_t *self)
     const argos_api_call_t *call;
     int64_t due = -1;
     DL_FOREACH (self->stops, call)
-    if (due < 0 || call->due < due)
-        due = call->due;
+        if (due < 0 || call->due < due)
+            due = call->due;
     return due;
 }

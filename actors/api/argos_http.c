@@ -17,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -277,8 +278,10 @@ s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
     const union MHD_DaemonInfo *info = MHD_get_daemon_info (self->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     struct epoll_event event = { .events = EPOLLIN };
     self->epoll = epoll_create1 (EPOLL_CLOEXEC);
-    if (!info || self->epoll < 0 ||
-        epoll_ctl (self->epoll, EPOLL_CTL_ADD, info->epoll_fd, &event) != 0) {
+    self->bell = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!info || self->epoll < 0 || self->bell < 0 ||
+        epoll_ctl (self->epoll, EPOLL_CTL_ADD, info->epoll_fd, &event) != 0 ||
+        epoll_ctl (self->epoll, EPOLL_CTL_ADD, self->bell, &event) != 0) {
         (void) snprintf (reason, 256, "http: no epoll descriptor");
         return -1;
     }
@@ -294,7 +297,7 @@ argos_http_new (const argos_http_config_t *config, char *reason)
         free (self);
         return NULL;
     }
-    self->epoll = -1;
+    self->epoll = self->bell = -1;
     self->routes = config->routes;
     self->ctx = config->ctx;
     if (s_take_key (self, config, reason) != 0 ||
@@ -312,12 +315,11 @@ argos_http_destroy (argos_http_t **self_p)
     *self_p = NULL;
     argos_http_req_t *req, *next;
     DL_FOREACH_SAFE (self->waiting, req, next)
-    if (!req->answered)
-        argos_http_error (
-            req, 503, "server_error", "gateway_draining", NULL, "The server is going down.");
+        if (!req->answered)
+            argos_http_error (
+                req, 503, "server_error", "gateway_draining", NULL, "The server is going down.");
     argos_http_stream_t *stream;
-    DL_FOREACH (self->streams, stream)
-    {
+    DL_FOREACH (self->streams, stream) {
         stream->dead = true;
         argos_http_wake (stream);
     }
@@ -327,6 +329,8 @@ argos_http_destroy (argos_http_t **self_p)
     }
     if (self->epoll >= 0)
         close (self->epoll);
+    if (self->bell >= 0)
+        close (self->bell);
     for (size_t i = 0; self->origins && self->origins[i]; i++)
         free (self->origins[i]);
     free (self->origins);
@@ -344,8 +348,26 @@ argos_http_fd (const argos_http_t *self)
 }
 
 void
+argos_http_resume (argos_http_t *self, struct MHD_Connection *connection)
+{
+    const uint64_t one = 1;
+    MHD_resume_connection (connection);
+    if (!self->rung)
+        self->rung = write (self->bell, &one, sizeof one) == sizeof one;
+}
+
+static void
+s_hear_bell (argos_http_t *self)
+{
+    uint64_t count;
+    if (self->rung && read (self->bell, &count, sizeof count) == sizeof count)
+        self->rung = false;
+}
+
+void
 argos_http_run (argos_http_t *self)
 {
+    s_hear_bell (self);
     struct epoll_event events[S_HANGUPS];
     int count = epoll_wait (self->epoll, events, S_HANGUPS, 0);
     for (int i = 0; i < count; i++) {

@@ -48,6 +48,8 @@ struct argos_http_stream {
 struct argos_http {
     struct MHD_Daemon *daemon; //  The server
     int epoll;                 //  Its epoll descriptor and the sockets of the streams, for hang-ups
+    int bell;                  //  eventfd in that set: something has been resumed
+    bool rung;                 //  It was rung and has not been heard yet
     int port;                  //  Bound port
     bool loopback;             //  Bound to loopback
     bool unauthenticated;      //  Loopback peers need no key
@@ -70,6 +72,10 @@ bool argos_http_check_auth (argos_http_req_t *req, const char *method, const cha
 
 //  Digest of a token under the process's secret.
 void argos_http_digest (const argos_http_t *self, const char *token, unsigned char *ret_digest);
+
+//  Let a suspended connection go on. The server does not notice by itself: the bell makes the loop
+//  run it.
+void argos_http_resume (argos_http_t *self, struct MHD_Connection *connection);
 
 //  Hand the answer that was made to the server.
 enum MHD_Result argos_http_queue (argos_http_req_t *req);

@@ -67,7 +67,7 @@ s_answer (argos_http_req_t *req, unsigned status, struct MHD_Response *response)
     if (req->suspended) {
         req->suspended = false;
         DL_DELETE (req->http->waiting, req);
-        MHD_resume_connection (req->connection);
+        argos_http_resume (req->http, req->connection);
     }
 }
 
@@ -191,5 +191,5 @@ argos_http_wake (argos_http_stream_t *stream)
     if (!stream->suspended)
         return;
     stream->suspended = false;
-    MHD_resume_connection (stream->connection);
+    argos_http_resume (stream->http, stream->connection);
 }

@@ -77,8 +77,7 @@ s_parts (const json_t *parts, const char *param, argos_run_problem_t *problem)
     FILE *stream = open_memstream (&joined, &stream_size);
     json_t *part, *text = NULL;
     int rc = stream ? 0 : -1;
-    json_array_foreach (parts, index, part)
-    {
+    json_array_foreach (parts, index, part) {
         const json_t *piece = rc == 0 ? s_part_text (part, param, problem, &rc) : NULL;
         size_t size = json_string_length (piece);
         if (rc != 0 || size == 0)
