@@ -46,6 +46,8 @@ s_bind (const char *endpoint)
     zmq_setsockopt (pair, ZMQ_LINGER, &zero, sizeof zero);
     zmq_setsockopt (pair, ZMQ_SNDHWM, &zero, sizeof zero);
     zmq_setsockopt (pair, ZMQ_RCVHWM, &zero, sizeof zero);
+    //  Only a broker that is gone can't take an answer: waiting for it would outlast $TERM
+    zmq_setsockopt (pair, ZMQ_SNDTIMEO, &zero, sizeof zero);
     if (zmq_bind (pair, endpoint) == 0)
         return pair;
     zmq_close (pair);
