@@ -5,6 +5,7 @@
 
 #include "argosd_actors.h"
 
+#include "argos_agent_actor.h"
 #include "argos_api_actor.h"
 #include "argos_broker_actor.h"
 #include "argos_gateway_actor.h"
@@ -21,13 +22,14 @@
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
     char store_reason[256];               //  Why the store did not start
-    char rehearsal_url[64];               //  Where the rehearsal provider serves
     argos_store_actor_config_t store;     //  Settings of each, as its header says
     argos_broker_config_t broker;         //  .
     argos_rehearsal_config_t rehearsal;   //  .
     argos_tools_config_t tools;           //  .
+    argos_agent_config_t agent;           //  .
     argos_gateway_config_t gateway;       //  .
     argos_api_config_t api;               //  .
+    char *system_prompt;                  //  Of the agent, ours
     argos_supervised_t table[ACTORS_MAX]; //  In order of starting
     size_t count;                         //  Rows
 };
@@ -78,7 +80,8 @@ s_rehearsal_started (zactor_t *actor, void *config)
     if (port <= 0)
         return -1;
     self->rehearsal.port = port;
-    snprintf (self->rehearsal_url, sizeof self->rehearsal_url, "http://127.0.0.1:%d/v1", port);
+    snprintf (self->agent.provider.base_url, sizeof self->agent.provider.base_url,
+        "http://127.0.0.1:%d/v1", port);
     return 0;
 }
 
@@ -99,6 +102,28 @@ s_add_tools (argosd_actors_t *self, const argos_config_t *config)
         .timeout_ms = (int64_t) config->terminal.timeout_s * 1000,
         .output_max = (size_t) config->terminal.output_max };
     s_add (self, "tools", argos_tools_actor, &self->tools, ARGOS_RESTART_ALONE);
+}
+
+static void
+s_add_agent (argosd_actors_t *self, const argos_config_t *config)
+{
+    const argos_config_provider_t *provider = &config->provider;
+    argos_provider_settings_t *settings = &self->agent.provider;
+    settings->kind = provider->kind;
+    if (snprintf (settings->key, sizeof settings->key, "%s", provider->key) >=
+        (int) sizeof settings->key)
+        snprintf (
+            settings->problem, sizeof settings->problem, "the key of the provider is too long");
+    else
+        snprintf (settings->problem, sizeof settings->problem, "%s", provider->problem);
+    snprintf (settings->base_url, sizeof settings->base_url, "%s", provider->base_url);
+    snprintf (settings->model, sizeof settings->model, "%s", provider->model);
+    snprintf (self->agent.endpoint, sizeof self->agent.endpoint, "%s", ARGOS_BROKER_INPROC);
+    self->system_prompt = strdup (config->agent.system_prompt);
+    self->agent.system_prompt = self->system_prompt;
+    self->agent.max_iterations = config->agent.max_iterations;
+    self->agent.slots = config->agent.max_turns;
+    s_add (self, "agent", argos_agent_actor, &self->agent, ARGOS_RESTART_ALONE);
 }
 
 static void
@@ -137,6 +162,7 @@ argosd_actors_new (const argosd_home_t *home, const argos_config_t *config)
     s_add_core (self, home, config);
     s_add_rehearsal (self, config);
     s_add_tools (self, config);
+    s_add_agent (self, config);
     s_add_gateway (self, config);
     s_add_api (self, home, config);
     return self;
@@ -147,6 +173,8 @@ argosd_actors_destroy (argosd_actors_t **self_p)
 {
     if (!self_p || !*self_p)
         return;
+    explicit_bzero ((*self_p)->agent.provider.key, sizeof (*self_p)->agent.provider.key);
+    free ((*self_p)->system_prompt);
     free (*self_p);
     *self_p = NULL;
 }
