@@ -138,7 +138,8 @@ def test_version_and_help():
 
 def test_the_home_comes_from_the_environment(home):
     (home / "argos.yaml").write_text("http: {port: none}\n")
-    assert str(home) in run(env={"ARGOS_HOME": str(home)}).stderr
+    assert run(env={"ARGOS_HOME": str(home)}).returncode == 78
+    assert (home / "api-key").exists()
 
 
 def test_a_home_that_can_not_be_made_is_said():
