@@ -48,6 +48,17 @@ s_handle_provider (void *arg)
     agent_arm (self);
 }
 
+//  From the first welcome on we serve: what the owner starts next may ask us
+static void
+s_handle_welcome (void *arg, bool new_store)
+{
+    agent_t *self = (agent_t *) arg;
+    (void) new_store;
+    if (!self->told)
+        argos_actor_ready (self->pipe, true);
+    self->told = true;
+}
+
 static void
 s_handle_lease (void *arg, const argos_peer_msg_t *msg)
 {
@@ -122,9 +133,8 @@ s_agent_destroy (agent_t **self_p)
     agent_t *self = *self_p;
     if (!self)
         return;
-    while (self->turns) {
+    while (self->turns)
         turn_lost (self->turns);
-    }
     if (self->provider && self->shell)
         argos_shell_fd (self->shell, argos_provider_fd (self->provider), NULL, NULL);
     argos_shell_destroy (&self->shell);
@@ -168,6 +178,7 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
     argos_peer_config_t peer = { .name = self->config.name,
         .endpoint = self->config.endpoint,
         .handlers = { .ctx = self,
+            .on_welcome = s_handle_welcome,
             .on_lease = s_handle_lease,
             .on_mail = s_handle_mail,
             .on_lost = s_handle_lost,
@@ -189,9 +200,12 @@ void
 argos_agent_actor (zsock_t *pipe, void *config)
 {
     agent_t *self = s_agent_new (pipe, (const argos_agent_config_t *) config);
-    argos_actor_ready (pipe, self != NULL);
-    if (!self)
+    if (!self) {
+        argos_actor_ready (pipe, false);
         return;
+    }
     argos_shell_run (self->shell);
+    if (!self->told)
+        argos_actor_ready (pipe, false);
     s_agent_destroy (&self);
 }

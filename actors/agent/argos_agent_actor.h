@@ -4,7 +4,8 @@
 //  In:    $TERM. Leases of service `turn`: turn.request, turn.stop, session.end; the last two as
 //  side
 //         messages too. Request agent.status (as the actor of its name)
-//  Out:   READY or FAILED. Numbered commits (session.append, run.finish, entries of topic:run.<id>,
+//  Out:   READY when the broker has welcomed us, or FAILED. Numbered commits (session.append,
+//  run.finish, entries of topic:run.<id>,
 //         deliver.request); passing turn.delta entries; requests session.load, lane.list, tool.call
 //  Timer: deltas, backoff and libcurl's; none when idle
 //  Limit: config.slots turns at a time; 16 tool calls of one answer; 60 side messages of one turn

@@ -114,7 +114,8 @@ s_can_wait (argos_err_t code)
 static void
 s_refused (turn_t *self, job_t job, const argos_peer_answer_t *answer)
 {
-    argos_log (ARGOS_LOG_WARN, self->agent->config.name, "commit refused",
+    argos_log_level_t level = answer->code == ARGOS_MAIL ? ARGOS_LOG_DEBUG : ARGOS_LOG_WARN;
+    argos_log (level, self->agent->config.name, "commit refused",
         "job=%d code=%s part=%d reason=\"%s\"", (int) job, argos_err_name (answer->code),
         answer->part, answer->reason);
     if (answer->code == ARGOS_NO_SERVICE && !self->no_deliver) {

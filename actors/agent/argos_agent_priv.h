@@ -109,6 +109,7 @@ struct turn {
 struct agent {
     argos_agent_config_t config; //  Own copy
     zsock_t *pipe;               //  To the owner
+    bool told;                   //  READY has been said
     argos_shell_t *shell;        //  Loop
     argos_peer_t *peer;          //  Its peer
     argos_provider_t *provider;  //  NULL when it has a problem
