@@ -217,6 +217,8 @@ parts_become_messages_with_cause_and_hops (void **state)
         NULL);
     kit_do (kit, req);
     assert_int_equal (kit->ans->code, ARGOS_OK);
+    assert_int_equal (kit->ans->hops, 0);
+    assert_string_equal (kit->ans->cause, "m1"); //  For those that were inserted leased
     int64_t a = kit->ans->parts[0].seq, b = kit->ans->parts[1].seq;
     assert_true (a > seq && b == a + 1);
     assert_true (kit_lease (kit, a, W1) > 0);
@@ -539,6 +541,23 @@ the_broker_ends_a_lease_without_its_number (void **state)
     kit_free (kit);
 }
 
+static void
+the_broker_rejects_what_nobody_holds (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    int64_t seq = kit_send (kit, "a", "turn", "a", NULL, NULL);
+    assert_int_equal (kit_release (kit, seq, 0, 0, false, NULL), ARGOS_FENCED);
+    int64_t lease = kit_lease (kit, seq, W1);
+    assert_int_equal (kit_release (kit, seq, 0, 0, false, "expired"), ARGOS_FENCED);
+    kit_release (kit, seq, lease, 0, true, NULL);
+    assert_int_equal (kit_release (kit, seq, 0, 0, false, "expired"), ARGOS_OK);
+    assert_true (kit->ans->dead);
+    assert_int_equal (kit->ans->gone_count, 1);
+    assert_int_equal (kit->ans->row_count, 1);
+    kit_free (kit);
+}
+
 //  H25: chains end after 64 hops, also those that go through notices.
 
 static void
@@ -598,6 +617,7 @@ main (void)
         cmocka_unit_test (a_hello_buries_what_has_too_many_strikes),
         cmocka_unit_test (leases_of_in_process_sessions_end_with_the_process),
         cmocka_unit_test (the_broker_ends_a_lease_without_its_number),
+        cmocka_unit_test (the_broker_rejects_what_nobody_holds),
         cmocka_unit_test (a_chain_of_messages_ends_as_a_dead_letter),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -276,6 +276,7 @@ a_topic_keeps_its_owner_and_numbers_never_repeat (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (true);
+    assert_int_equal (s_topic (kit, "t", "")->code, ARGOS_NOT_FOUND);
     assert_int_equal (s_topic (kit, "t", "me")->number, -1);
     assert_string_equal (kit->ans->owner, "me");
     assert_string_equal (s_topic (kit, "t", "you")->owner, "me");
