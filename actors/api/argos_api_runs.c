@@ -17,6 +17,7 @@
 
 #define S_LIST_DEFAULT 50 //  Runs of a list
 #define S_LIST_MAX 200    //  At most
+#define S_ALWAYS 3        //  Members of a status that are there even when null
 
 //  --------------------------------------------------------------------------
 //  The status object
@@ -42,8 +43,10 @@ s_status (const json_t *row)
     s_copy_time (status, row, "updated_at");
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
         json_t *member = json_object_get (row, copied[i]);
-        if (member && (!json_is_null (member) || i < 2))
+        if (member && !json_is_null (member))
             (void) json_object_set (status, copied[i], member);
+        else if (i < S_ALWAYS)
+            (void) json_object_set_new (status, copied[i], json_null ());
     }
     return status;
 }

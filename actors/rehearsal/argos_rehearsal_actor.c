@@ -7,6 +7,7 @@
 #include "argos_rehearsal_actor.h"
 
 #include "argos_actor.h"
+#include "argos_log.h"
 #include "argos_rehearsal_script.h"
 
 #include <arpa/inet.h>
@@ -369,6 +370,7 @@ argos_rehearsal_actor (zsock_t *pipe, void *config)
     char port[16];
     snprintf (port, sizeof port, "%u", info ? (unsigned) info->port : 0);
     zstr_sendx (pipe, "PORT", port, NULL);
+    argos_log (ARGOS_LOG_INFO, "rehearsal", "serving", "port=%s", port);
     while (!self->terminated)
         s_self_turn (self);
     s_self_destroy (&self);
