@@ -62,7 +62,7 @@ argos_links_destroy (argos_links_t **self_p)
     argos_links_t *self = *self_p;
     link_t *link, *next;
     HASH_ITER (hh, self->links, link, next)
-    s_drop (self, link);
+        s_drop (self, link);
     zmq_socket_monitor (self->router, NULL, 0);
     if (self->monitor)
         zmq_close (self->monitor);

@@ -108,13 +108,13 @@ typedef struct {
     int64_t seq, lease; //  LEASE, RELEASE, COMMIT under a lease: as asked; COMMIT without: seq of
                         //  the first queued part (also of a repeat)
     bool repeat;        //  COMMIT: was executed before; nothing was changed now
-    int64_t attempt, hops;         //  LEASE, MAIL: of the row. COMMIT under a lease: its hops
-    int strikes;                   //  LEASE, RELEASE: of the row, after
-    bool dead;                     //  RELEASE: the row was buried
-    int64_t at;                    //  LEASE, MAIL: stored at
-    char from[ARGOS_NAME_MAX + 1]; //  LEASE, MAIL: sender
-    char cause[ARGOS_ID_MAX + 1];  //  LEASE, MAIL: id of the message whose commit made it, "" =
-                                  //  none. COMMIT under a lease: id of the leased message
+    int64_t attempt, hops;          //  LEASE, MAIL: of the row. COMMIT under a lease: its hops
+    int strikes;                    //  LEASE, RELEASE: of the row, after
+    bool dead;                      //  RELEASE: the row was buried
+    int64_t at;                     //  LEASE, MAIL: stored at
+    char from[ARGOS_NAME_MAX + 1];  //  LEASE, MAIL: sender
+    char cause[ARGOS_ID_MAX + 1];   //  LEASE, MAIL: id of the message whose commit made it, "" =
+                                    //  none. COMMIT under a lease: id of the leased message
     bool closed;                    //  TOPIC, JOURNAL: closed
     int64_t boot;                   //  TOPIC: boot of its making
     int64_t number;                 //  TOPIC: newest kept number, -1 = none

@@ -43,8 +43,7 @@ s_add_assistant (json_t *messages, const json_t *message)
     s_add_text_block (blocks, json_object_get (message, "content"));
     size_t i;
     json_t *call;
-    json_array_foreach (json_object_get (message, "tool_calls"), i, call)
-    {
+    json_array_foreach (json_object_get (message, "tool_calls"), i, call) {
         const json_t *function = json_object_get (call, "function");
         const char *args = json_string_value (json_object_get (function, "arguments"));
         json_t *input = json_loads (args ? args : "{}", 0, NULL);
@@ -84,10 +83,11 @@ s_tools (const json_t *tools)
     json_t *list = json_array ();
     size_t i;
     json_t *tool;
-    json_array_foreach (tools, i, tool) json_array_append_new (
-        list, json_pack ("{s:O, s:O, s:O}", "name", json_object_get (tool, "name"), "description",
-                  json_object_get (tool, "description"), "input_schema",
-                  json_object_get (tool, "parameters")));
+    json_array_foreach (tools, i, tool)
+        json_array_append_new (
+            list, json_pack ("{s:O, s:O, s:O}", "name", json_object_get (tool, "name"),
+                      "description", json_object_get (tool, "description"), "input_schema",
+                      json_object_get (tool, "parameters")));
     return list;
 }
 
@@ -105,7 +105,8 @@ argos_anthropic_request (const argos_request_t *request)
     json_t *messages = json_array ();
     size_t i;
     json_t *message;
-    json_array_foreach (request->messages, i, message) s_add_message (messages, &system, message);
+    json_array_foreach (request->messages, i, message)
+        s_add_message (messages, &system, message);
     json_t *body = json_pack ("{s:s, s:I}", "model", request->model, "max_tokens",
         (json_int_t) (request->max_tokens > 0 ? request->max_tokens : ARGOS_ANTHROPIC_TOKENS));
     if (system.size)
@@ -273,7 +274,8 @@ argos_anthropic_whole (argos_answer_t *answer, const char *data, size_t size)
     if (!failed && !json_is_array (content))
         argos_answer_fail (answer, "format_error", "the provider's answer has no content");
     else if (!failed) {
-        json_array_foreach (content, i, block) s_start_block (answer, block, (int64_t) i);
+        json_array_foreach (content, i, block)
+            s_start_block (answer, block, (int64_t) i);
         s_read_stop (answer, json_string_value (json_object_get (message, "stop_reason")));
         s_read_usage (answer, json_object_get (message, "usage"));
         answer->ended = true;

@@ -47,8 +47,7 @@ argos_messages_text (const json_t *content)
     argos_text_init (&text, 1048576);
     size_t i;
     json_t *part;
-    json_array_foreach (content, i, part)
-    {
+    json_array_foreach (content, i, part) {
         const char *piece = json_is_string (part)
                                 ? json_string_value (part)
                                 : json_string_value (json_object_get (part, "text"));
@@ -131,8 +130,7 @@ s_push_assistant (s_repair_t *self, json_t *content, const json_t *stored_calls)
     json_t *calls = json_array (), *open = json_object ();
     size_t i;
     json_t *stored;
-    json_array_foreach (stored_calls, i, stored)
-    {
+    json_array_foreach (stored_calls, i, stored) {
         bool damaged = false;
         json_t *call = s_call (stored, &damaged);
         if (!call)
@@ -174,8 +172,7 @@ argos_messages_repair (const json_t *rows)
     s_repair_t self = { json_array (), json_object () };
     size_t i;
     json_t *row;
-    json_array_foreach (rows, i, row)
-    {
+    json_array_foreach (rows, i, row) {
         const char *role = json_string_value (json_object_get (row, "role"));
         json_t *content = json_object_get (row, "content");
         if (!json_is_string (content) && !json_is_array (content))

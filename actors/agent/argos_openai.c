@@ -26,8 +26,9 @@ s_tools (const json_t *tools)
     json_t *list = json_array ();
     size_t i;
     json_t *tool;
-    json_array_foreach (tools, i, tool) json_array_append_new (
-        list, json_pack ("{s:s, s:O}", "type", "function", "function", tool));
+    json_array_foreach (tools, i, tool)
+        json_array_append_new (
+            list, json_pack ("{s:s, s:O}", "type", "function", "function", tool));
     return list;
 }
 
@@ -146,8 +147,7 @@ s_read_message (argos_answer_t *answer, const json_t *message)
     }
     size_t i;
     json_t *piece;
-    json_array_foreach (json_object_get (message, "tool_calls"), i, piece)
-    {
+    json_array_foreach (json_object_get (message, "tool_calls"), i, piece) {
         const json_t *index = json_object_get (piece, "index");
         s_read_call (
             answer, piece, json_is_integer (index) ? json_integer_value (index) : (int64_t) i);

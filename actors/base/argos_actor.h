@@ -5,15 +5,17 @@
 
 #include <czmq.h>
 
-//  Starts fn in its own thread, named name (15 bytes are shown), and waits until it has sent READY or FAILED on its pipe.
-//  The actor copies config before it says READY. Returns the handle, or NULL when it failed (the thread is gone then).
+//  Starts fn in its own thread, named name (15 bytes are shown), and waits until it has sent READY
+//  or FAILED on its pipe. The actor copies config before it says READY. Returns the handle, or NULL
+//  when it failed (the thread is gone then).
 zactor_t *argos_actor_start (const char *name, zactor_fn *fn, void *config);
 
-//  Asks the actor to stop ($TERM, repeated until the pipe takes it) and waits for its thread to finish. Frees the handle.
-//  Returns 0, or -1 when it is still running after timeout_ms.
+//  Asks the actor to stop ($TERM, repeated until the pipe takes it) and waits for its thread to
+//  finish. Frees the handle. Returns 0, or -1 when it is still running after timeout_ms.
 int argos_actor_stop (zactor_t **actor_p, int timeout_ms);
 
-//  For the actor's side: first words on the pipe. ok false says FAILED; the actor function then returns.
+//  For the actor's side: first words on the pipe. ok false says FAILED; the actor function then
+//  returns.
 void argos_actor_ready (zsock_t *pipe, bool ok);
 
 //  Tell the owner that this actor can't go on (FAILED reason on the pipe); then leave the loop.

@@ -1,7 +1,9 @@
-//  argos_shell - the loop of every actor but broker and store: its pipe, its peer, some descriptors, one timer.
+//  argos_shell - the loop of every actor but broker and store: its pipe, its peer, some
+//  descriptors, one timer.
 //
-//  Built on zmq_poll; level-triggered; idle means asleep. Single-threaded. An actor with many descriptors (libcurl,
-//  libmicrohttpd, children) nests them in an epoll set and registers that one.
+//  Built on zmq_poll; level-triggered; idle means asleep. Single-threaded. An actor with many
+//  descriptors (libcurl, libmicrohttpd, children) nests them in an epoll set and registers that
+//  one.
 
 #ifndef ARGOS_SHELL_H
 #define ARGOS_SHELL_H
@@ -12,7 +14,8 @@
 
 typedef struct argos_shell argos_shell_t;
 
-//  A shell around pipe (NULL in a command-line client) and a new peer; NULL when the peer can't be made.
+//  A shell around pipe (NULL in a command-line client) and a new peer; NULL when the peer can't be
+//  made.
 argos_shell_t *argos_shell_new (zsock_t *pipe, const argos_peer_config_t *config);
 
 //  Destroys the peer too. NULL-safe, idempotent.
@@ -24,7 +27,8 @@ argos_peer_t *argos_shell_peer (argos_shell_t *self);
 //  Call fn whenever fd is readable; at most 4 descriptors. fn NULL takes it out.
 void argos_shell_fd (argos_shell_t *self, int fd, void (*fn) (void *arg), void *arg);
 
-//  Call fn once when the monotonic clock (argos_shell_now) reaches due_ms; replaces the timer set before; due_ms < 0 = none.
+//  Call fn once when the monotonic clock (argos_shell_now) reaches due_ms; replaces the timer set
+//  before; due_ms < 0 = none.
 void argos_shell_timer (argos_shell_t *self, int64_t due_ms, void (*fn) (void *arg), void *arg);
 
 //  Called with each command on the pipe other than $TERM; the message is borrowed.
@@ -34,7 +38,8 @@ void argos_shell_on_command (argos_shell_t *self, void (*fn) (void *arg, zmsg_t 
 int64_t argos_shell_now (void);
 int64_t argos_shell_wall (void);
 
-//  Runs until $TERM or argos_shell_stop. Turns of at most 100 messages, so that no source starves another.
+//  Runs until $TERM or argos_shell_stop. Turns of at most 100 messages, so that no source starves
+//  another.
 void argos_shell_run (argos_shell_t *self);
 void argos_shell_stop (argos_shell_t *self);
 
