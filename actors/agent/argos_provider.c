@@ -5,67 +5,23 @@
 //  is in order of the last data event, so the first one is the first to stall. A handle is taken
 //  out of the multi only outside of libcurl's own callbacks.
 
-#include "argos_provider.h"
-
 #include "argos_anthropic.h"
 #include "argos_openai.h"
-#include "argos_sse.h"
+#include "argos_provider_priv.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
-#define ANSWER_MAX 16777216   //  Bytes of an answer
 #define PLAIN_MAX 2097152     //  Bytes kept of an answer that is no event stream
 #define STALL_MS 180000       //  Longest time without a data event
 #define CONNECT_MS 30000      //  Longest time to connect
-#define IDLE_HANDLES 64       //  Easy handles kept for the next calls
 #define CONNECTIONS_MAX 1024L //  Idle connections kept
 #define EVENTS_MAX 256        //  Sockets served in one turn
-
-struct argos_provider {
-    argos_provider_settings_t settings; //  Who is called
-    CURLM *multi;                       //  All transfers
-    int fd;                             //  epoll set of their sockets
-    int64_t due_ms;                     //  When libcurl wants to be called, -1 = never
-    int64_t now;                        //  Time of this turn, monotonic msec
-    int64_t wall;                       //  The same, msec since 1970
-    struct curl_slist *headers;         //  Headers of every request
-    char url[640];                      //  Of every request
-    char host[256];                     //  Host name in it
-    bool stalls;                        //  Silence ends a call
-    argos_call_t *calls;                //  In flight, the longest silent one first
-    size_t count;                       //  How many
-    CURL *idle[IDLE_HANDLES];           //  Easy handles to be used again
-    size_t idle_count;                  //  How many
-};
-
-struct argos_call {
-    argos_provider_t *provider;       //  Its provider
-    CURL *easy;                       //  Transfer
-    char *body;                       //  Request body
-    argos_call_handlers_t handlers;   //  Who is told
-    void *arg;                        //  With what
-    char seed[129];                   //  Makes missing tool call ids
-    argos_answer_t *answer;           //  So far
-    argos_sse_t sse;                  //  Event reader
-    argos_json_carry_t carry;         //  Half pairs between chunks
-    argos_text_t plain;               //  Body that is no event stream
-    size_t received;                  //  Bytes of the answer
-    int64_t data_ms;                  //  Time of the last data event
-    int64_t retry_after_ms;           //  What the provider asked for
-    bool plain_body;                  //  The answer is no event stream
-    bool told_type;                   //  The kind of body has been decided
-    bool too_big;                     //  Over the limit
-    char curl_error[CURL_ERROR_SIZE]; //  libcurl's words
-    argos_call_t *prev, *next;        //  In the list
-};
 
 //  ------------------------------------------------------------------------------------------------
 //  libcurl's wishes
@@ -102,83 +58,6 @@ s_on_timer (CURLM *multi, long timeout_ms, void *arg)
 }
 
 //  ------------------------------------------------------------------------------------------------
-//  Reading an answer
-
-static bool
-s_on_event (void *arg, const char *event, const char *data, size_t size)
-{
-    (void) event;
-    argos_call_t *call = (argos_call_t *) arg;
-    argos_provider_t *self = call->provider;
-    call->data_ms = self->now;
-    DL_DELETE (self->calls, call);
-    DL_APPEND (self->calls, call);
-    if (self->settings.kind == ARGOS_PROVIDER_ANTHROPIC)
-        argos_anthropic_event (call->answer, &call->carry, data, size);
-    else
-        argos_openai_event (call->answer, &call->carry, data, size);
-    return !call->answer->failed;
-}
-
-//  An event stream is one by its type; servers that forget the type are known by the first bytes
-static void
-s_decide_kind (argos_call_t *call, const char *data, size_t size)
-{
-    char *type = NULL;
-    long status = 0;
-    curl_easy_getinfo (call->easy, CURLINFO_CONTENT_TYPE, &type);
-    curl_easy_getinfo (call->easy, CURLINFO_RESPONSE_CODE, &status);
-    bool typed = type && strncasecmp (type, "text/event-stream", 17) == 0;
-    bool looks = (size >= 5 && memcmp (data, "data:", 5) == 0) ||
-                 (size >= 6 && memcmp (data, "event:", 6) == 0) || (size && *data == ':');
-    call->plain_body = status != 200 || !(typed || looks);
-    call->told_type = true;
-}
-
-static size_t
-s_on_data (char *data, size_t one, size_t count, void *arg)
-{
-    argos_call_t *call = (argos_call_t *) arg;
-    size_t size = one * count;
-    call->received += size;
-    if (call->received > ANSWER_MAX) {
-        call->too_big = true;
-        return 0;
-    }
-    if (!call->told_type)
-        s_decide_kind (call, data, size);
-    if (call->plain_body) {
-        size_t left = call->plain.max - call->plain.size;
-        argos_text_add (&call->plain, data, size < left ? size : left);
-        return size;
-    }
-    size_t text = call->answer->text.size;
-    if (argos_sse_feed (&call->sse, data, size, s_on_event, call) < 0)
-        argos_answer_fail (call->answer, "format_error", "the provider sent a line over 1 MiB");
-    if (call->answer->failed)
-        return 0; //  Nothing that follows can mend it
-    if (call->handlers.on_text && call->answer->text.size > text)
-        call->handlers.on_text (call->arg, call->answer);
-    return size;
-}
-
-static size_t
-s_on_header (char *data, size_t one, size_t count, void *arg)
-{
-    argos_call_t *call = (argos_call_t *) arg;
-    size_t size = one * count;
-    static const char name[] = "retry-after:";
-    if (size > sizeof name - 1 && size < 128 && strncasecmp (data, name, sizeof name - 1) == 0) {
-        char value[128];
-        size_t length = size - (sizeof name - 1);
-        memcpy (value, data + sizeof name - 1, length);
-        value[length] = 0;
-        call->retry_after_ms = argos_provider_retry_after (value, call->provider->wall);
-    }
-    return size;
-}
-
-//  ------------------------------------------------------------------------------------------------
 //  The end of a call
 
 static void
@@ -188,7 +67,7 @@ s_free (argos_call_t *call)
     DL_DELETE (self->calls, call);
     self->count--;
     curl_multi_remove_handle (self->multi, call->easy);
-    if (self->idle_count < IDLE_HANDLES) {
+    if (self->idle_count < PROVIDER_IDLE) {
         curl_easy_reset (call->easy);
         self->idle[self->idle_count++] = call->easy;
     }
@@ -201,96 +80,6 @@ s_free (argos_call_t *call)
     free (call);
 }
 
-//  Whether it is certain that the provider has not seen the request
-static bool
-s_unsent (CURL *easy, CURLcode code)
-{
-    long sent = 0;
-    curl_easy_getinfo (easy, CURLINFO_REQUEST_SIZE, &sent);
-    return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
-           code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR ||
-           code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_URL_MALFORMAT ||
-           code == CURLE_UNSUPPORTED_PROTOCOL || sent == 0;
-}
-
-static void
-s_network_error (argos_call_t *call, CURLcode code, argos_provider_error_t *error)
-{
-    error->class = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
-                           code == CURLE_PEER_FAILED_VERIFICATION
-                       ? ARGOS_PE_FORMAT
-                       : ARGOS_PE_TIMEOUT;
-    error->unsent = s_unsent (call->easy, code);
-    const char *detail = *call->curl_error ? call->curl_error : curl_easy_strerror (code);
-    snprintf (error->message, sizeof error->message, "%s (%s)", detail,
-        error->unsent ? "the request was not sent" : "the request may have been sent");
-}
-
-//  What went wrong before or instead of an answer; false when nothing did
-static bool
-s_transfer_error (argos_call_t *call, CURLcode code, argos_provider_error_t *error)
-{
-    long status = 0;
-    curl_easy_getinfo (call->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (call->too_big) {
-        error->class = ARGOS_PE_FORMAT;
-        snprintf (error->message, sizeof error->message, "the answer is larger than 16 MiB");
-        return true;
-    }
-    if (call->answer->failed)
-        return false; //  The stream said it better
-    if (status && status != 200) {
-        argos_provider_error_http (
-            error, (int) status, argos_text_str (&call->plain), call->plain.size);
-        error->retry_after_ms = call->retry_after_ms;
-        return true;
-    }
-    if (code != CURLE_OK && !(call->answer->ended && code == CURLE_PARTIAL_FILE)) {
-        s_network_error (call, code, error);
-        return true;
-    }
-    return false;
-}
-
-static void
-s_read_plain (argos_call_t *call)
-{
-    const char *data = argos_text_str (&call->plain);
-    const char *first = data + strspn (data, " \t\r\n");
-    if (*first == '<')
-        argos_answer_fail (
-            call->answer, "format_error", "the provider answered with a web page instead of JSON");
-    else if (call->provider->settings.kind == ARGOS_PROVIDER_ANTHROPIC)
-        argos_anthropic_whole (call->answer, data, call->plain.size);
-    else
-        argos_openai_whole (call->answer, data, call->plain.size);
-    if (call->handlers.on_text && call->answer->text.size)
-        call->handlers.on_text (call->arg, call->answer);
-}
-
-static argos_answer_kind_t
-s_judge (argos_call_t *call, argos_provider_error_t *error)
-{
-    argos_answer_t *answer = call->answer;
-    if (call->plain_body)
-        s_read_plain (call);
-    argos_answer_kind_t kind = argos_answer_settle (answer, call->seed);
-    if (kind == ARGOS_ANSWER_FAILED) {
-        error->class = argos_provider_classify (0, answer->error_type, answer->error);
-        snprintf (error->message, sizeof error->message, "%s", answer->error);
-    }
-    else if (kind == ARGOS_ANSWER_CUT) {
-        error->class = ARGOS_PE_TIMEOUT;
-        snprintf (error->message, sizeof error->message, "the answer broke off%s",
-            argos_sse_cut (&call->sse) ? " in the middle of a line" : "");
-    }
-    else if (kind == ARGOS_ANSWER_EMPTY) {
-        error->class = ARGOS_PE_UNKNOWN;
-        snprintf (error->message, sizeof error->message, "the answer was empty");
-    }
-    return kind;
-}
-
 static void
 s_finish (argos_call_t *call, CURLcode code, const char *forced)
 {
@@ -298,8 +87,8 @@ s_finish (argos_call_t *call, CURLcode code, const char *forced)
     argos_answer_kind_t kind = ARGOS_ANSWER_FAILED;
     if (forced)
         snprintf (error.message, sizeof error.message, "%s", forced);
-    else if (!s_transfer_error (call, code, &error))
-        kind = s_judge (call, &error);
+    else
+        kind = argos_call_judge (call, code, &error);
     bool good = kind == ARGOS_ANSWER_TEXT || kind == ARGOS_ANSWER_TOOLS;
     call->handlers.on_end (call->arg, call->answer, kind, good ? NULL : &error);
     s_free (call);
@@ -307,6 +96,27 @@ s_finish (argos_call_t *call, CURLcode code, const char *forced)
 
 //  ------------------------------------------------------------------------------------------------
 //  The provider
+
+static bool
+s_fits (char *target, size_t size, const char *source)
+{
+    bool fits = strlen (source) < size;
+    snprintf (target, size, "%s", fits ? source : "");
+    return fits;
+}
+
+void
+argos_provider_settings_init (
+    argos_provider_settings_t *settings, const argos_config_provider_t *config)
+{
+    *settings = (argos_provider_settings_t){ .kind = config->kind };
+    bool fit = s_fits (settings->base_url, sizeof settings->base_url, config->base_url) &&
+               s_fits (settings->model, sizeof settings->model, config->model) &&
+               s_fits (settings->key, sizeof settings->key, config->key);
+    snprintf (settings->problem, sizeof settings->problem, "%s",
+        fit || *config->problem ? config->problem
+                                : "the provider's address, model or key is too long");
+}
 
 static bool
 s_is_loopback (const char *host)
@@ -454,9 +264,9 @@ s_set_options (argos_call_t *call)
     curl_easy_setopt (easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt (easy, CURLOPT_USERAGENT, "argos");
     curl_easy_setopt (easy, CURLOPT_ERRORBUFFER, call->curl_error);
-    curl_easy_setopt (easy, CURLOPT_WRITEFUNCTION, s_on_data);
+    curl_easy_setopt (easy, CURLOPT_WRITEFUNCTION, argos_call_on_data);
     curl_easy_setopt (easy, CURLOPT_WRITEDATA, call);
-    curl_easy_setopt (easy, CURLOPT_HEADERFUNCTION, s_on_header);
+    curl_easy_setopt (easy, CURLOPT_HEADERFUNCTION, argos_call_on_header);
     curl_easy_setopt (easy, CURLOPT_HEADERDATA, call);
     curl_easy_setopt (easy, CURLOPT_PRIVATE, call);
 }

@@ -42,6 +42,11 @@ typedef struct {
         const argos_provider_error_t *error);
 } argos_call_handlers_t;
 
+//  Fills *settings from the configuration (all but the address of the rehearsal provider, which has
+//  one only when it runs). Strings that are too long become a problem.
+void argos_provider_settings_init (
+    argos_provider_settings_t *settings, const argos_config_provider_t *config);
+
 //  Copies settings. NULL when the host gives no descriptor. curl_global_init is the program's duty.
 argos_provider_t *argos_provider_new (const argos_provider_settings_t *settings);
 

@@ -1,0 +1,59 @@
+//  argos_provider_priv - the structs that the two files of the provider share. Not for users.
+
+#ifndef ARGOS_PROVIDER_PRIV_H
+#define ARGOS_PROVIDER_PRIV_H
+
+#include "argos_provider.h"
+#include "argos_sse.h"
+
+#include <curl/curl.h>
+
+#define PROVIDER_IDLE 64 //  Easy handles kept for the next calls
+
+struct argos_provider {
+    argos_provider_settings_t settings; //  Who is called
+    CURLM *multi;                       //  All transfers
+    int fd;                             //  epoll set of their sockets
+    int64_t due_ms;                     //  When libcurl wants to be called, -1 = never
+    int64_t now;                        //  Time of this turn, monotonic msec
+    int64_t wall;                       //  The same, msec since 1970
+    struct curl_slist *headers;         //  Headers of every request
+    char url[640];                      //  Of every request
+    char host[256];                     //  Host name in it
+    bool stalls;                        //  Silence ends a call
+    argos_call_t *calls;                //  In flight, the longest silent one first
+    size_t count;                       //  How many
+    CURL *idle[PROVIDER_IDLE];          //  Easy handles to be used again
+    size_t idle_count;                  //  How many
+};
+
+struct argos_call {
+    argos_provider_t *provider;       //  Its provider
+    CURL *easy;                       //  Transfer
+    char *body;                       //  Request body
+    argos_call_handlers_t handlers;   //  Who is told
+    void *arg;                        //  With what
+    char seed[129];                   //  Makes missing tool call ids
+    argos_answer_t *answer;           //  So far
+    argos_sse_t sse;                  //  Event reader
+    argos_json_carry_t carry;         //  Half pairs between chunks
+    argos_text_t plain;               //  Body that is no event stream
+    size_t received;                  //  Bytes of the answer
+    int64_t data_ms;                  //  Time of the last data event
+    int64_t retry_after_ms;           //  What the provider asked for
+    bool plain_body;                  //  The answer is no event stream
+    bool told_type;                   //  The kind of body has been decided
+    bool too_big;                     //  Over the limit
+    char curl_error[CURL_ERROR_SIZE]; //  libcurl's words
+    argos_call_t *prev, *next;        //  In the list
+};
+
+//  argos_provider_read.c: libcurl's callbacks for a body and for a header line
+size_t argos_call_on_data (char *data, size_t one, size_t count, void *arg);
+size_t argos_call_on_header (char *data, size_t one, size_t count, void *arg);
+
+//  What the ended transfer has brought. Fills *error unless it is an answer.
+argos_answer_kind_t argos_call_judge (
+    argos_call_t *call, CURLcode code, argos_provider_error_t *error);
+
+#endif
