@@ -10,11 +10,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define BATCH 8  //  Requests of a batch
-#define ROUNDS 6 //  Batches of a run
+#define ROUNDS 4 //  Batches of a run
 
 //  A file of the shim; the real one lies behind it
 
@@ -25,12 +26,13 @@ typedef struct {
 
 typedef enum { FAIL_NOTHING, FAIL_FULL, FAIL_WRITE, FAIL_SYNC } fail_t;
 
-static sqlite3_vfs s_vfs;   //  The shim
-static sqlite3_vfs *s_real; //  The default one
-static fail_t s_fail;       //  What fails
-static int s_countdown;     //  How many go well before
-static bool s_lasting;      //  All further ones fail too
-static int s_failed;        //  How many have failed
+static sqlite3_vfs s_vfs;     //  The shim
+static sqlite3_vfs *s_real;   //  The default one
+static fail_t s_fail;         //  What fails
+static int s_countdown;       //  How many go well before
+static bool s_lasting;        //  All further ones fail too
+static const char *s_ballast; //  As long as this file is there, writes find no room
+static int s_failed;          //  How many have failed
 
 static bool
 s_now (bool sync)
@@ -64,6 +66,8 @@ s_read (sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset)
 static int
 s_write (sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset)
 {
+    if (s_ballast && access (s_ballast, F_OK) == 0)
+        return SQLITE_FULL;
     if (s_now (false))
         return s_fail == FAIL_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
     return s_file (file)->pMethods->xWrite (s_file (file), bytes, count, offset);
@@ -279,7 +283,7 @@ a_full_disk_refuses_and_halves_nothing (void **state)
         int n = 0;
         while (s_try (FAIL_FULL, n, lasting, &ended)) {
             assert_false (ended);
-            n += 3;
+            n += 4;
         }
         assert_true (n > 10);
     }
@@ -292,8 +296,34 @@ a_failed_write_halves_nothing (void **state)
     bool ended = false;
     int n = 0;
     while (s_try (FAIL_WRITE, n, false, &ended))
-        n += 3;
+        n += 4;
     assert_true (n > 10);
+}
+
+//  H15: what can't be stored is not begun, but what was begun can be finished.
+
+static void
+the_ballast_is_given_up_for_accepted_work_only (void **state)
+{
+    (void) state;
+    char path[128];
+    s_fail = FAIL_NOTHING;
+    kit_t *kit = kit_new (true);
+    snprintf (path, sizeof path, "%s-ballast", kit->path);
+    assert_int_equal (access (path, F_OK), 0);
+    int64_t seq = kit_send (kit, "m1", "turn", "k", NULL, NULL);
+    int64_t lease = kit_lease (kit, seq, "w/1");
+    s_ballast = path;
+    assert_int_equal (kit_send (kit, "m2", "turn", "k", NULL, NULL), 0);
+    assert_int_equal (kit->ans->code, ARGOS_NO_SPACE);
+    assert_int_equal (access (path, F_OK), 0);
+    assert_int_equal (kit_done (kit, "w/1", seq, lease, 1, 0), ARGOS_OK);
+    assert_int_not_equal (access (path, F_OK), 0);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM queue"), 0);
+    s_ballast = NULL;
+    kit_reopen (kit); //  Made again when there is room
+    assert_int_equal (access (path, F_OK), 0);
+    kit_free (kit);
 }
 
 int
@@ -303,6 +333,7 @@ main (void)
         cmocka_unit_test (a_failed_sync_ends_the_store_and_loses_nothing),
         cmocka_unit_test (a_full_disk_refuses_and_halves_nothing),
         cmocka_unit_test (a_failed_write_halves_nothing),
+        cmocka_unit_test (the_ballast_is_given_up_for_accepted_work_only),
     };
     return cmocka_run_group_tests (tests, s_set_up, NULL);
 }
