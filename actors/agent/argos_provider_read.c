@@ -97,10 +97,7 @@ s_unsent (CURL *easy, CURLcode code)
 {
     long sent = 0;
     curl_easy_getinfo (easy, CURLINFO_REQUEST_SIZE, &sent);
-    return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
-           code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR ||
-           code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_URL_MALFORMAT ||
-           code == CURLE_UNSUPPORTED_PROTOCOL || sent == 0;
+    return sent == 0 || code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR;
 }
 
 static void

@@ -215,7 +215,7 @@ s_bad_answers_have_a_name (void **state)
     s_check_failed (ANSWER (STREAM), ARGOS_PE_UNKNOWN, "empty");
     s_check_failed (ANSWER (STREAM EVENT "data: {\"error\":{\"message\":\"Overloaded\"}}\n\n"),
         ARGOS_PE_OVERLOADED, "Overloaded");
-    s_check_failed (ANSWER ("nonsense\r\n\r\n"), ARGOS_PE_TIMEOUT, "may have been sent");
+    s_check_failed (ANSWER ("nonsense\r\n\r\n"), ARGOS_PE_FORMAT, "may have been sent");
     s_check_failed (ANSWER ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: "
                             "999\r\n\r\n" EVENT),
         ARGOS_PE_TIMEOUT, "may have been sent");
