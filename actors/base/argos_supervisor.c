@@ -148,32 +148,44 @@ s_failed (argos_supervisor_t *self, row_t *row, const char *why)
     return 0;
 }
 
+//  One message of a row. Whether it tells of a failure; then why goes to reason.
+
+static bool
+s_tells_failure (zsock_t *pipe, bool *ret_gone, char *reason, size_t size)
+{
+    zmsg_t *msg = zmsg_recv (pipe);
+    if (!msg)
+        return false;
+    *ret_gone = zmsg_signal (msg) >= 0;
+    char *word = *ret_gone ? NULL : zmsg_popstr (msg);
+    bool failed = word && streq (word, "FAILED");
+    char *why = failed ? zmsg_popstr (msg) : NULL;
+    snprintf (reason, size, "%s",
+        *ret_gone ? "its thread has left"
+        : why     ? why
+                  : "no reason given");
+    free (word);
+    free (why);
+    zmsg_destroy (&msg);
+    return failed || *ret_gone;
+}
+
 //  Read what a row has to say. Returns 0, or -1 when the process has to end.
 
 static int
 s_hear (argos_supervisor_t *self, row_t *row)
 {
+    char reason[sizeof self->reason];
     zsock_t *pipe = zactor_sock (row->actor);
-    while (row->actor && (zsock_events (pipe) & ZMQ_POLLIN)) {
-        zmsg_t *msg = zmsg_recv (pipe);
-        if (!msg)
-            return 0;
-        bool gone = zmsg_signal (msg) >= 0;
-        char *word = gone ? NULL : zmsg_popstr (msg);
-        char *why = word && streq (word, "FAILED") ? zmsg_popstr (msg) : NULL;
-        bool failed = gone || (word && streq (word, "FAILED"));
-        int rc = 0;
+    while (zsock_events (pipe) & ZMQ_POLLIN) {
+        bool gone = false;
+        if (!s_tells_failure (pipe, &gone, reason, sizeof reason))
+            continue;
         if (gone) {
             zsock_set_rcvtimeo (pipe, 0); //  Its exit signal has just been read; there is no other
             zactor_destroy (&row->actor);
         }
-        if (failed)
-            rc = s_failed (self, row, gone ? "its thread has left" : why ? why : "no reason given");
-        free (word);
-        free (why);
-        zmsg_destroy (&msg);
-        if (failed)
-            return rc;
+        return s_failed (self, row, reason);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "argos_parts.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -30,10 +31,8 @@ argos_command_parse (const char *text, char *name, const char **ret_arguments)
     size_t length = at ? (size_t) (at - text - 1) : word;
     if (!length || length > ARGOS_COMMAND_NAME_MAX)
         return false;
-    for (size_t i = 0; i < length; i++) {
-        char c = text[1 + i];
-        name[i] = c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
-    }
+    for (size_t i = 0; i < length; i++)
+        name[i] = (char) tolower ((unsigned char) text[1 + i]); //  The locale is C
     name[length] = 0;
     if (ret_arguments) {
         const char *rest = text + 1 + word;
@@ -65,8 +64,7 @@ s_count (const argos_gateway_case_t *gateway, int *ret_running, int *ret_queued)
     size_t index;
     json_t *message;
     *ret_running = *ret_queued = 0;
-    json_array_foreach (json_object_get (gateway->lane, "messages"), index, message)
-    {
+    json_array_foreach (json_object_get (gateway->lane, "messages"), index, message) {
         const char *type = json_string_value (json_object_get (message, "type"));
         if (!type || strcmp (type, "turn.request") != 0)
             continue;

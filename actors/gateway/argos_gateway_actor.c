@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define NAME "gateway"
+#define READS 4           //  Kinds of facts, see argos_gateway_read_t
 #define SLOTS 64          //  Messages in hand
 #define TRIES_MAX 5       //  Decisions on facts that were old when they reached the store
 #define RETRY_MS 1000     //  Pause before a message is tried again when something is not available
@@ -60,7 +61,7 @@ s_job_destroy (job_t **self_p)
         return;
     json_decref (self->body);
     json_decref (self->parts);
-    for (size_t i = 0; i < sizeof self->read / sizeof *self->read; i++)
+    for (size_t i = 0; i < READS; i++)
         json_decref (self->read[i]);
     free (self->from);
     free (self->id);
@@ -100,47 +101,52 @@ s_part (const json_t *json)
     };
 }
 
-//  Refuse the message visibly; when even that was refused, it goes to the dead letters.
+//  Refuse the message visibly; when even that was refused, it goes to the dead letters. Returns
+//  whether the job goes on (with the parts that refuse); else it is gone.
 
-static void
+static bool
 s_job_refuse (job_t *self, argos_err_t code, const char *reason)
 {
     if (self->refusing || self->dead) {
         s_job_release (self, argos_err_name (code));
-        return;
+        return false;
     }
     self->refusing = true;
     json_decref (self->parts);
     self->parts = argos_gateway_refuse (&self->facts, reason);
-    s_job_go (self);
+    return true;
 }
 
-//  A done was refused because the facts have changed: read and decide again, or say what is in the
-//  way.
+//  Forget what has been read and decided.
 
 static void
-s_job_conflict (job_t *self, int part)
+s_job_forget (job_t *self)
 {
-    if (argos_gateway_is_room (self->parts, part)) {
-        s_job_refuse (self, ARGOS_BUSY, "too many messages wait in this session already");
-        return;
-    }
-    if (++self->tries >= TRIES_MAX) {
-        s_job_refuse (
-            self, ARGOS_CONFLICT, "its id is in use, or the session changes all the time");
-        return;
-    }
     json_decref (self->parts);
     self->parts = NULL;
-    for (size_t i = 0; i < sizeof self->read / sizeof *self->read; i++) {
+    for (size_t i = 0; i < READS; i++) {
         json_decref (self->read[i]);
         self->read[i] = NULL;
     }
     self->facts.have = 0;
-    s_job_go (self);
 }
 
-//  What tells about a dead letter is told as far as it can be: a part that is refused is left out.
+//  A done was refused because the facts have changed: read and decide again, or say what is in the
+//  way. Returns as above.
+
+static bool
+s_job_conflict (job_t *self, int part)
+{
+    if (argos_gateway_is_room (self->parts, part))
+        return s_job_refuse (self, ARGOS_BUSY, "too many messages wait in this session already");
+    if (++self->tries >= TRIES_MAX)
+        return s_job_refuse (
+            self, ARGOS_CONFLICT, "its id is in use, or the session changes all the time");
+    s_job_forget (self);
+    return true;
+}
+
+//  A part that is refused is left out: of what tells about a dead letter as much is told as can be.
 
 static void
 s_job_leave_out (job_t *self, const argos_peer_answer_t *answer)
@@ -148,7 +154,6 @@ s_job_leave_out (job_t *self, const argos_peer_answer_t *answer)
     argos_log (ARGOS_LOG_WARN, NAME, "part left out", "code=%s part=%d reason=\"%s\"",
         argos_err_name (answer->code), answer->part, answer->reason);
     json_array_remove (self->parts, (size_t) answer->part);
-    s_job_go (self);
 }
 
 static bool
@@ -169,40 +174,49 @@ s_nobody_to_tell (const job_t *self, const argos_peer_answer_t *answer)
     return answer->code == ARGOS_NO_SERVICE && type && streq (type, "deliver.request");
 }
 
+//  What to do about a refusal. Returns whether the job goes on; else it is gone.
+
+static bool
+s_job_refused (job_t *self, const argos_peer_answer_t *answer)
+{
+    bool part = answer->part >= 0 && (size_t) answer->part < json_array_size (self->parts);
+    argos_log (ARGOS_LOG_DEBUG, NAME, "done refused", "code=%s part=%d reason=\"%s\"",
+        argos_err_name (answer->code), answer->part, answer->reason);
+    if (answer->code == ARGOS_MAIL)
+        return true; //  The peer knows what has been seen by now
+    if (s_again_later (answer->code)) {
+        s_job_release (self, NULL);
+        return false;
+    }
+    if (part && (self->dead || self->refusing || s_nobody_to_tell (self, answer))) {
+        s_job_leave_out (self, answer);
+        return true;
+    }
+    if (answer->code == ARGOS_CONFLICT && !self->dead && !self->refusing)
+        return s_job_conflict (self, answer->part);
+    return s_job_refuse (self, answer->code, answer->reason);
+}
+
 static void
 s_on_done (void *arg, const argos_peer_answer_t *answer)
 {
     job_t *self = arg;
     self->waiting = false;
-    if (self->gateway->stopping) {
+    if (self->gateway->stopping)
         s_job_destroy (&self);
-        return;
-    }
-    if (answer->code == ARGOS_OK || !self->lease || answer->code == ARGOS_FENCED ||
-        answer->code == ARGOS_GONE) {
+    else if (answer->code == ARGOS_OK || !self->lease || answer->code == ARGOS_FENCED ||
+             answer->code == ARGOS_GONE) {
         if (self->lease)
             argos_lease_set_data (self->lease, NULL); //  on_lost may follow
         s_job_destroy (&self);
-        return;
     }
-    argos_log (ARGOS_LOG_DEBUG, NAME, "done refused", "code=%s part=%d reason=\"%s\"",
-        argos_err_name (answer->code), answer->part, answer->reason);
-    bool part = answer->part >= 0 && (size_t) answer->part < json_array_size (self->parts);
-    if (answer->code == ARGOS_MAIL)
+    else if (s_job_refused (self, answer))
         s_job_go (self);
-    else if (s_again_later (answer->code))
-        s_job_release (self, NULL);
-    else if (part && (self->dead || self->refusing || s_nobody_to_tell (self, answer)))
-        s_job_leave_out (self, answer);
-    else if (answer->code == ARGOS_CONFLICT && !self->dead && !self->refusing)
-        s_job_conflict (self, answer->part);
-    else
-        s_job_refuse (self, answer->code, answer->reason);
 }
 
 //  Send the done with the parts.
 
-static void
+static argos_err_t
 s_job_done (job_t *self)
 {
     argos_peer_part_t parts[ARGOS_PARTS_MAX];
@@ -210,15 +224,9 @@ s_job_done (job_t *self)
     assert (count <= ARGOS_PARTS_MAX); //  We make at most six
     for (size_t i = 0; i < count; i++)
         parts[i] = s_part (json_array_get (self->parts, i));
-    self->waiting = true;
     argos_err_t code = argos_lease_done (self->lease, parts, count, NULL, 0, s_on_done, self);
-    if (code == ARGOS_OK)
-        return;
-    self->waiting = false;
-    if (code == ARGOS_BUSY)
-        s_job_release (self, NULL);
-    else
-        s_job_refuse (self, code, argos_err_text (code));
+    self->waiting = code == ARGOS_OK;
+    return code;
 }
 
 //  ---------------------------------------------------------------------------------------------
@@ -290,29 +298,39 @@ s_question (const job_t *self, argos_gateway_read_t what)
     return part;
 }
 
-//  Read what is still needed, else decide, else commit.
+//  Ask for what is to be read. False = it can't be asked now.
+
+static bool
+s_job_read (job_t *self, argos_gateway_read_t what)
+{
+    argos_peer_part_t part = s_question (self, what);
+    argos_peer_t *peer = argos_shell_peer (self->gateway->shell);
+    self->asked = what;
+    self->waiting = argos_peer_send (peer, &part, s_on_read, self) == ARGOS_OK;
+    return self->waiting;
+}
+
+//  Read what is still needed, else decide, else commit; goes on when the answer comes.
 
 static void
 s_job_go (job_t *self)
 {
     argos_gateway_read_t what = self->parts ? 0 : argos_gateway_needs (&self->facts);
     if (what) {
-        argos_peer_part_t part = s_question (self, what);
-        self->asked = what;
-        self->waiting = true;
-        if (argos_peer_send (argos_shell_peer (self->gateway->shell), &part, s_on_read, self) ==
-            ARGOS_OK)
-            return;
-        self->waiting = false;
-        s_job_release (self, NULL);
+        if (!s_job_read (self, what))
+            s_job_release (self, NULL);
         return;
     }
     if (!self->parts)
         self->parts = argos_gateway_decide (&self->facts);
-    if (self->parts)
-        s_job_done (self);
-    else
+    argos_err_t code = self->parts ? s_job_done (self) : ARGOS_OK;
+    if (!self->parts)
         s_job_release (self, argos_err_name (ARGOS_INVALID));
+    else if (code == ARGOS_BUSY)
+        s_job_release (self, NULL);
+    else if (code != ARGOS_OK && s_job_refuse (self, code, argos_err_text (code)) &&
+             (code = s_job_done (self)) != ARGOS_OK) //  Too big: the refusal is not
+        s_job_release (self, argos_err_name (code));
 }
 
 //  ---------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_SIZE (128 * 1024)     //  Bytes kept from the beginning
-#define TAIL_SIZE (192 * 1024)     //  Bytes kept from the end
-#define TEXT_MIN 1024              //  Least that may be asked for
-#define REPLACEMENT "\xEF\xBF\xBD" //  U+FFFD
+#define HEAD_SIZE ((size_t) 128 * 1024) //  Bytes kept from the beginning
+#define TAIL_SIZE ((size_t) 192 * 1024) //  Bytes kept from the end
+#define TEXT_MIN 1024                   //  Least that may be asked for
+#define REPLACEMENT "\xEF\xBF\xBD"      //  U+FFFD
 
 struct argos_output {
     size_t max;       //  Bytes of the text
@@ -114,35 +114,46 @@ argos_output_add (argos_output_t *self, const void *data, size_t size)
 //  ---------------------------------------------------------------------------------------------
 //  Cleaning
 
-//  Length of the escape sequence at text, which begins with ESC. A string sequence (title, link)
-//  that does not end within its line is taken as far as the line goes: it must not swallow the
-//  rest.
+//  How far bytes from first to last go on, from at.
+
+static size_t
+s_span (const unsigned char *text, size_t size, size_t at, unsigned char first, unsigned char last)
+{
+    while (at < size && text[at] >= first && text[at] <= last)
+        at++;
+    return at;
+}
+
+//  Length of a string sequence (title, link) at text. One that does not end within its line is
+//  taken as far as the line goes: it must not swallow the rest.
+
+static size_t
+s_string_escape (const unsigned char *text, size_t size)
+{
+    size_t at = 2;
+    while (at < size && text[at] != 0x07 && text[at] != '\n' && text[at] != 0x1B)
+        at++;
+    if (at + 1 < size && text[at] == 0x1B && text[at + 1] == '\\')
+        return at + 2;
+    return at < size && text[at] == 0x07 ? at + 1 : at;
+}
+
+//  Length of the escape sequence at text, which begins with ESC.
 
 static size_t
 s_escape (const unsigned char *text, size_t size)
 {
-    size_t at = 1;
     if (size == 1)
         return 1;
-    unsigned char kind = text[at++];
-    if (kind == '[') {
-        while (at < size && text[at] >= 0x20 && text[at] < 0x40)
-            at++;
-        return at < size && text[at] >= 0x40 && text[at] < 0x7F ? at + 1 : at;
-    }
-    if (kind && strchr ("]PX^_", kind)) {
-        while (at < size && text[at] != 0x07 && text[at] != '\n' && text[at] != 0x1B)
-            at++;
-        if (at + 1 < size && text[at] == 0x1B && text[at + 1] == '\\')
-            return at + 2;
-        return at < size && text[at] == 0x07 ? at + 1 : at;
-    }
-    if (kind >= 0x20 && kind < 0x30)
-        while (at < size && text[at] >= 0x20 && text[at] < 0x30)
-            at++;
-    else
-        return kind >= 0x30 && kind < 0x7F ? 2 : 1;
-    return at < size && text[at] >= 0x30 && text[at] < 0x7F ? at + 1 : at;
+    unsigned char kind = text[1];
+    if (kind && strchr ("]PX^_", kind))
+        return s_string_escape (text, size);
+    size_t at = 1;
+    if (kind == '[')
+        at = s_span (text, size, 2, 0x20, 0x3F); //  Parameters
+    else if (kind >= 0x20 && kind < 0x30)
+        at = s_span (text, size, 1, 0x20, 0x2F);                         //  As ESC ( B
+    return s_span (text, size < at + 1 ? size : at + 1, at, 0x30, 0x7E); //  One final character
 }
 
 //  Length of the character of UTF-8 at text, 0 = it is none (overlong, surrogate, beyond U+10FFFF,
@@ -183,7 +194,7 @@ static char *
 s_clean (const char *raw, size_t size, size_t *ret_size)
 {
     const unsigned char *text = (const unsigned char *) raw;
-    char *clean = s_memory (NULL, size * strlen (REPLACEMENT) + 1);
+    char *clean = s_memory (NULL, size * (sizeof REPLACEMENT - 1) + 1);
     size_t used = 0, at = 0;
     while (at < size) {
         if (text[at] == 0x1B) {
@@ -192,8 +203,8 @@ s_clean (const char *raw, size_t size, size_t *ret_size)
         }
         size_t length = s_character (text + at, size - at);
         if (!length) {
-            memcpy (clean + used, REPLACEMENT, strlen (REPLACEMENT));
-            used += strlen (REPLACEMENT);
+            memcpy (clean + used, REPLACEMENT, sizeof REPLACEMENT - 1);
+            used += sizeof REPLACEMENT - 1;
             at++;
             continue;
         }

@@ -93,9 +93,8 @@ s_spawn (const argos_terminal_task_t *task, int output_fd, int lifeline_fd, pid_
 {
     char *environment[ENV_MAX];
     char self[] = "argosd", option[] = ARGOS_GUARD_OPTION;
-    char *workdir = strdup (task->workdir     ? task->workdir
-                            : getenv ("HOME") ? getenv ("HOME")
-                                              : "/");
+    const char *user = getenv ("HOME");
+    char *workdir = strdup (task->workdir ? task->workdir : user ? user : "/");
     char *command = strdup (task->command);
     char *const argv[] = { self, option, workdir, command, NULL };
     posix_spawnattr_t attributes;

@@ -70,8 +70,8 @@ s_set_timer (tools_t *self)
     int64_t due = INT64_MAX;
     call_t *call;
     DL_FOREACH (self->calls, call)
-    if (argos_terminal_due (call->terminal) < due)
-        due = argos_terminal_due (call->terminal);
+        if (argos_terminal_due (call->terminal) < due)
+            due = argos_terminal_due (call->terminal);
     if (self->ready)
         argos_shell_timer (self->shell, self->calls ? due : -1, s_on_due, self);
 }
@@ -83,8 +83,7 @@ s_turn (tools_t *self, const argos_terminal_t *only)
 {
     call_t *call, *next;
     int64_t now = argos_shell_now ();
-    DL_FOREACH_SAFE (self->calls, call, next)
-    {
+    DL_FOREACH_SAFE (self->calls, call, next) {
         if (only && call->terminal != only)
             continue;
         argos_terminal_turn (call->terminal, now);
@@ -204,8 +203,8 @@ s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
 {
     call_t *call;
     DL_FOREACH (self->calls, call)
-    if (streq (call->id, msg->re) && streq (call->from, msg->from))
-        argos_terminal_cancel (call->terminal, argos_shell_now ());
+        if (streq (call->id, msg->re) && streq (call->from, msg->from))
+            argos_terminal_cancel (call->terminal, argos_shell_now ());
     s_set_timer (self);
 }
 
@@ -276,9 +275,9 @@ s_kill_all (tools_t *self)
 {
     call_t *call, *next;
     DL_FOREACH (self->calls, call)
-    argos_terminal_cancel (call->terminal, argos_shell_now ());
+        argos_terminal_cancel (call->terminal, argos_shell_now ());
     DL_FOREACH_SAFE (self->calls, call, next)
-    s_call_destroy (self, &call);
+        s_call_destroy (self, &call);
 }
 
 void
