@@ -1,0 +1,29 @@
+//  bench_sqlite - the base of everything durable: the same rows in the same tables, by hand, so
+//  many a commit.
+//
+//  WAL, synchronous FULL, exclusive, prepared statements; no savepoints, no checks, no answers.
+
+#ifndef ARGOS_BENCH_SQLITE_H
+#define ARGOS_BENCH_SQLITE_H
+
+#include "bench.h"
+
+typedef struct bench_sqlite bench_sqlite_t;
+
+//  A new database with the tables of the store; it may be used again in the next round.
+bench_sqlite_t *bench_sqlite_new (void);
+void bench_sqlite_destroy (bench_sqlite_t **self_p);
+
+//  Writes for that long, `batch` accepted messages a commit: a row of queue and one of seen each.
+//  Returns messages per second; commits are added to samples (may be NULL).
+double bench_sqlite_accepts (
+    bench_sqlite_t *self, int64_t nsec, int batch, size_t size, bench_samples_t *samples);
+
+//  The same with a message of a transcript and its session's count.
+double bench_sqlite_appends (
+    bench_sqlite_t *self, int64_t nsec, int batch, size_t size, bench_samples_t *samples);
+
+//  The time of a commit of one row, p50 in msec, from so many.
+double bench_sqlite_commit_ms (bench_sqlite_t *self, int count, bench_samples_t *samples);
+
+#endif

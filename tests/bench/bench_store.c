@@ -1,0 +1,251 @@
+//  bench_store - durable accepts and session appends, through broker and store, against the same
+//  rows by hand in commits of the same size.
+//
+//  Invariant: what counts is what has been answered, so it is on disk. The batch of the base is the
+//  one that Argos had in the round before. The client has one connection over inproc; appends come
+//  under 32 leases, one commit of each on the way, which is what 32 clients do.
+
+#include "bench_core.h"
+#include "bench_sqlite.h"
+#include "bench_wire.h"
+
+#include <czmq.h>
+
+#define ACCEPTS 64          //  Messages on the way
+#define CLIENTS 32          //  Sessions that append
+#define ROUND_NS 1000000000 //  Length of a round
+#define BODY 400            //  Bytes of a body
+
+typedef struct {
+    int64_t seq, lease, n; //  The lease, and the commit on the way
+    int64_t began;         //  When it was sent
+    char session[32];      //  Session id
+} client_t;
+
+typedef struct {
+    wire_t wire;               //  Connection
+    client_t clients[CLIENTS]; //  Those that append
+    char body[BODY + 1];       //  What is stored
+    int64_t sent, back;        //  Accepts
+    double batch, syncs;       //  Of the last round
+    bench_samples_t latency;   //  From sent to accepted
+} load_t;
+
+static void
+s_die (load_t *self)
+{
+    fprintf (stderr, "bench: %s %s\n", self->wire.header, wire_body (&self->wire));
+    exit (1);
+}
+
+//  A text of BODY bytes as the body of a message
+
+static void
+s_fill (char *body)
+{
+    memset (body, 'e', BODY);
+    memcpy (body, "{\"text\":\"", 9);
+    memcpy (body + BODY - 2, "\"}", 3);
+}
+
+static void
+s_note (load_t *self, int64_t operations, int64_t syncs, int64_t nsec)
+{
+    self->batch = syncs ? (double) operations / (double) syncs : 0;
+    self->syncs = (double) syncs * 1e9 / (double) nsec;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Accepts
+
+static void
+s_accept_send (load_t *self)
+{
+    char header[200];
+    snprintf (header, sizeof header,
+        "{\"type\":\"bench.store\",\"to\":\"service:bench\",\"durable\":true,"
+        "\"id\":\"bench-%" PRId64 "\"}",
+        self->sent++);
+    wire_send (&self->wire, header, self->body, BODY);
+}
+
+static void
+s_accept_take (load_t *self)
+{
+    long wait = WIRE_WAIT_MS;
+    while (self->back < self->sent && wire_recv (&self->wire, wait)) {
+        if (strcmp (self->wire.type, "accepted") != 0)
+            s_die (self);
+        self->back++;
+        wait = 0;
+    }
+}
+
+static double
+s_accepts (load_t *self)
+{
+    int64_t start = bench_now (), first = self->back, syncs = bench_syncs ();
+    while (bench_now () - start < ROUND_NS) {
+        while (self->sent - self->back < ACCEPTS && wire_may (&self->wire, BODY + 200))
+            s_accept_send (self);
+        s_accept_take (self);
+    }
+    int64_t nsec = bench_now () - start;
+    s_note (self, self->back - first, bench_syncs () - syncs, nsec);
+    double rate = (double) (self->back - first) * 1e9 / (double) nsec;
+    while (self->back < self->sent)
+        s_accept_take (self);
+    return rate;
+}
+
+void
+bench_store (void)
+{
+    load_t load = { 0 };
+    double base[BENCH_ROUNDS], ours[BENCH_ROUNDS];
+    if (bench_core_start () != 0 ||
+        wire_open (&load.wire, zsys_init (), BENCH_INPROC, "bench.client") != 0)
+        return;
+    s_fill (load.body);
+    bench_sqlite_t *bare = bench_sqlite_new ();
+    for (int round = 0; round < BENCH_ROUNDS; round++) {
+        ours[round] = s_accepts (&load);
+        int batch = load.batch < 1 ? 1 : (int) (load.batch + 0.5);
+        base[round] = bench_sqlite_accepts (bare, ROUND_NS, batch, BODY, NULL);
+    }
+    bench_print (&(bench_row_t){ .name = "durable accepts inproc, 64 on the way",
+        .unit = "msg/s",
+        .base = bench_median (base),
+        .ours = bench_median (ours),
+        .target = 0.7,
+        .batch = load.batch,
+        .syncs = load.syncs });
+    bench_sqlite_destroy (&bare);
+    wire_close (&load.wire);
+    bench_core_stop ();
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Appends
+
+static void
+s_append_send (load_t *self, client_t *client)
+{
+    char header[160], body[BODY + 256];
+    const char *parts[3] = { "{\"type\":\"session.append\",\"to\":\"store\",\"durable\":true}",
+        body, NULL };
+    client->n++;
+    snprintf (header, sizeof header,
+        "{\"type\":\"commit\",\"id\":\"%d.%" PRId64 "\",\"seq\":%" PRId64 ",\"lease\":%" PRId64
+        ",\"n\":%" PRId64 "}",
+        (int) (client - self->clients), client->n, client->seq, client->lease, client->n);
+    snprintf (body, sizeof body,
+        "{\"session_id\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"%.*s\"}]}",
+        client->session, BODY - 12, self->body + 9);
+    client->began = bench_now ();
+    wire_send_parts (&self->wire, header, parts);
+}
+
+//  Each client has a lane of `turn` with one message, whose lease it holds
+
+static void
+s_lease_all (load_t *self)
+{
+    char header[256], body[400], key[65];
+    wire_word (&self->wire, "{\"type\":\"serve\",\"id\":\"serve\"}",
+        "{\"service\":\"turn\",\"slots\":32,\"types\":[\"turn.bench\"]}");
+    for (int i = 0; i < CLIENTS; i++) {
+        client_t *client = &self->clients[i];
+        snprintf (client->session, sizeof client->session, "session-%d", i);
+        snprintf (header, sizeof header,
+            "{\"type\":\"session.create\",\"to\":\"store\",\"durable\":true,\"id\":\"c%d\"}", i);
+        snprintf (body, sizeof body, "{\"id\":\"%s\"}", client->session);
+        wire_send (&self->wire, header, body, strlen (body));
+        snprintf (header, sizeof header,
+            "{\"type\":\"turn.bench\",\"to\":\"service:turn\",\"durable\":true,\"key\":\"%s\","
+            "\"id\":\"t%d\"}",
+            client->session, i);
+        wire_send (&self->wire, header, "{}", 2);
+    }
+    for (int leased = 0; leased < CLIENTS;) {
+        if (!wire_recv (&self->wire, WIRE_WAIT_MS) || strcmp (self->wire.type, "refused") == 0)
+            s_die (self);
+        if (strcmp (self->wire.type, "turn.bench") != 0)
+            continue;
+        wire_text (self->wire.header, "key", key, sizeof key);
+        client_t *client = &self->clients[atoi (key + 8) % CLIENTS];
+        client->seq = wire_number (self->wire.meta, "seq");
+        client->lease = wire_number (self->wire.meta, "lease");
+        leased++;
+    }
+}
+
+static client_t *
+s_append_take (load_t *self)
+{
+    char re[65];
+    do
+        if (!wire_recv (&self->wire, WIRE_WAIT_MS) || strcmp (self->wire.type, "refused") == 0)
+            s_die (self);
+    while (strcmp (self->wire.type, "accepted") != 0);
+    wire_text (self->wire.header, "re", re, sizeof re);
+    client_t *client = &self->clients[atoi (re) % CLIENTS];
+    bench_sample (&self->latency, bench_now () - client->began);
+    return client;
+}
+
+static double
+s_appends (load_t *self)
+{
+    int64_t start = bench_now (), count = 0, syncs = bench_syncs ();
+    for (int i = 0; i < CLIENTS; i++)
+        s_append_send (self, &self->clients[i]);
+    while (bench_now () - start < ROUND_NS) {
+        s_append_send (self, s_append_take (self));
+        count++;
+    }
+    int64_t nsec = bench_now () - start;
+    s_note (self, count, bench_syncs () - syncs, nsec);
+    for (int i = 0; i < CLIENTS; i++)
+        s_append_take (self);
+    return (double) count * 1e9 / (double) nsec;
+}
+
+void
+bench_append (void)
+{
+    load_t load = { 0 };
+    bench_samples_t commits = { 0 };
+    double base[BENCH_ROUNDS], ours[BENCH_ROUNDS];
+    if (bench_core_start () != 0 ||
+        wire_open (&load.wire, zsys_init (), BENCH_INPROC, "bench.agent") != 0)
+        return;
+    s_fill (load.body);
+    s_lease_all (&load);
+    bench_sqlite_t *bare = bench_sqlite_new ();
+    for (int round = 0; round < BENCH_ROUNDS; round++) {
+        ours[round] = s_appends (&load);
+        int batch = load.batch < 1 ? 1 : (int) (load.batch + 0.5);
+        base[round] = bench_sqlite_appends (bare, ROUND_NS, batch, BODY, &commits);
+    }
+    bench_print (&(bench_row_t){ .name = "session appends inproc, 32 clients",
+        .unit = "msg/s",
+        .base = bench_median (base),
+        .ours = bench_median (ours),
+        .target = 0.7,
+        .batch = load.batch,
+        .syncs = load.syncs });
+    bench_print (&(bench_row_t){ .name = "  p99 from sent to accepted, target 10 ms",
+        .unit = "ms",
+        .ours = bench_percentile (&load.latency, 0.99),
+        .target = 10,
+        .at_most = true });
+    bench_print (&(bench_row_t){ .name = "  p99 of a bare commit of that size",
+        .unit = "ms",
+        .ours = bench_percentile (&commits, 0.99) });
+    bench_samples_clear (&load.latency);
+    bench_samples_clear (&commits);
+    bench_sqlite_destroy (&bare);
+    wire_close (&load.wire);
+    bench_core_stop ();
+}

@@ -1,0 +1,226 @@
+//  bench_wire - ARGOS/1 over a bare DEALER.
+//
+//  Invariant: a message at hand is complete; its body is let go when the next one is read.
+
+#include "bench_wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define HWM 100000
+
+static void
+s_frame (wire_t *self, const void *data, size_t size, int flags)
+{
+    if (zmq_send (self->socket, data, size, flags) < 0) {
+        perror ("bench: send");
+        exit (1);
+    }
+}
+
+static void
+s_front (wire_t *self, const char *header)
+{
+    s_frame (self, "AR1", 3, ZMQ_SNDMORE);
+    s_frame (self, header, strlen (header), ZMQ_SNDMORE);
+    s_frame (self, "", 0, ZMQ_SNDMORE);
+}
+
+static void
+s_count (wire_t *self, size_t bytes)
+{
+    self->sent++;
+    self->bytes += (int64_t) bytes;
+}
+
+bool
+wire_may (const wire_t *self, size_t bytes)
+{
+    return self->sent < self->granted && self->bytes + (int64_t) bytes <= self->bytes_ok;
+}
+
+void
+wire_send (wire_t *self, const char *header, const void *body, size_t size)
+{
+    s_count (self, strlen (header) + size);
+    s_front (self, header);
+    s_frame (self, body, size, 0);
+}
+
+void
+wire_send_msg (wire_t *self, const char *header, zmq_msg_t *body)
+{
+    s_count (self, strlen (header) + zmq_msg_size (body));
+    s_front (self, header);
+    if (zmq_msg_send (body, self->socket, 0) < 0) {
+        perror ("bench: send");
+        exit (1);
+    }
+}
+
+void
+wire_send_parts (wire_t *self, const char *header, const char *const *parts)
+{
+    size_t bytes = strlen (header);
+    for (const char *const *part = parts; part && *part; part++)
+        bytes += strlen (*part);
+    s_count (self, bytes);
+    s_front (self, header);
+    s_frame (self, "", 0, parts && *parts ? ZMQ_SNDMORE : 0);
+    for (const char *const *part = parts; part && *part; part++)
+        s_frame (self, *part, strlen (*part), part[1] ? ZMQ_SNDMORE : 0);
+}
+
+void
+wire_word (wire_t *self, const char *header, const char *body)
+{
+    s_front (self, header);
+    s_frame (self, body, strlen (body), 0);
+}
+
+//  One frame as text, cut to size.
+
+static void
+s_text_frame (wire_t *self, char *target, size_t size)
+{
+    zmq_msg_t frame;
+    zmq_msg_init (&frame);
+    target[0] = '\0';
+    if (self->more && zmq_msg_recv (&frame, self->socket, 0) >= 0) {
+        size_t length = zmq_msg_size (&frame) < size ? zmq_msg_size (&frame) : size - 1;
+        memcpy (target, zmq_msg_data (&frame), length);
+        target[length] = '\0';
+        self->more = zmq_msg_more (&frame);
+    }
+    zmq_msg_close (&frame);
+}
+
+static bool
+s_read (wire_t *self, int flags)
+{
+    char magic[8];
+    zmq_msg_t frame;
+    zmq_msg_init (&frame);
+    if (zmq_msg_recv (&frame, self->socket, flags) < 0) {
+        zmq_msg_close (&frame);
+        return false;
+    }
+    self->more = zmq_msg_more (&frame);
+    zmq_msg_close (&frame);
+    s_text_frame (self, self->header, sizeof self->header);
+    s_text_frame (self, self->meta, sizeof self->meta);
+    if (self->more && zmq_msg_recv (&self->body, self->socket, 0) >= 0)
+        self->more = zmq_msg_more (&self->body);
+    while (self->more)
+        s_text_frame (self, magic, sizeof magic);
+    wire_text (self->header, "type", self->type, sizeof self->type);
+    return true;
+}
+
+bool
+wire_recv (wire_t *self, long timeout_ms)
+{
+    for (;;) {
+        if (!s_read (self, ZMQ_DONTWAIT)) {
+            zmq_pollitem_t item = { self->socket, 0, ZMQ_POLLIN, 0 };
+            if (timeout_ms == 0 || zmq_poll (&item, 1, timeout_ms) <= 0)
+                return false;
+            continue;
+        }
+        if (strcmp (self->type, "credit") != 0)
+            return true;
+        self->granted = wire_number (wire_body (self), "messages");
+        self->bytes_ok = wire_number (wire_body (self), "bytes");
+    }
+}
+
+bool
+wire_expect (wire_t *self, const char *type)
+{
+    while (wire_recv (self, WIRE_WAIT_MS)) {
+        if (strcmp (self->type, type) == 0)
+            return true;
+        if (strcmp (self->type, "refused") == 0) {
+            fprintf (stderr, "bench: refused: %s %s\n", self->header, wire_body (self));
+            return false;
+        }
+    }
+    fprintf (stderr, "bench: no %s came\n", type);
+    return false;
+}
+
+void
+wire_text (const char *json, const char *name, char *target, size_t size)
+{
+    char pattern[72];
+    snprintf (pattern, sizeof pattern, "\"%s\":\"", name);
+    const char *found = strstr (json, pattern);
+    target[0] = '\0';
+    if (found) {
+        found += strlen (pattern);
+        snprintf (target, size, "%.*s", (int) strcspn (found, "\""), found);
+    }
+}
+
+int64_t
+wire_number (const char *json, const char *name)
+{
+    char pattern[72];
+    snprintf (pattern, sizeof pattern, "\"%s\":", name);
+    const char *found = strstr (json, pattern);
+    return found ? strtoll (found + strlen (pattern), NULL, 10) : 0;
+}
+
+const char *
+wire_body (wire_t *self)
+{
+    static _Thread_local char text[65537];
+    size_t size = zmq_msg_size (&self->body);
+    if (size >= sizeof text)
+        size = sizeof text - 1;
+    memcpy (text, zmq_msg_data (&self->body), size);
+    text[size] = '\0';
+    return text;
+}
+
+int
+wire_open (wire_t *self, void *context, const char *endpoint, const char *name)
+{
+    const int hwm = HWM, zero = 0;
+    char body[256];
+    struct timespec now;
+    memset (self, 0, sizeof *self);
+    zmq_msg_init (&self->body);
+    self->socket = zmq_socket (context, ZMQ_DEALER);
+    if (!self->socket)
+        return -1;
+    zmq_setsockopt (self->socket, ZMQ_SNDHWM, &hwm, sizeof hwm);
+    zmq_setsockopt (self->socket, ZMQ_RCVHWM, &hwm, sizeof hwm);
+    zmq_setsockopt (self->socket, ZMQ_LINGER, &zero, sizeof zero);
+    if (zmq_connect (self->socket, endpoint) != 0)
+        return -1;
+    clock_gettime (CLOCK_REALTIME, &now);
+    snprintf (body, sizeof body, "{\"name\":\"%s\",\"instance\":%lld,\"protocol\":1,\"leases\":[]}",
+        name, (long long) now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    wire_word (self, "{\"type\":\"hello\",\"id\":\"hello\"}", body);
+    if (!wire_expect (self, "welcome"))
+        return -1;
+    self->granted = wire_number (wire_body (self), "messages");
+    self->bytes_ok = wire_number (wire_body (self), "bytes");
+    return 0;
+}
+
+void
+wire_close (wire_t *self)
+{
+    if (self->socket) {
+        const int linger = 1000;
+        zmq_setsockopt (self->socket, ZMQ_LINGER, &linger, sizeof linger);
+        wire_word (self, "{\"type\":\"bye\"}", "");
+        zmq_close (self->socket);
+        zmq_msg_close (&self->body);
+    }
+    self->socket = NULL;
+}
