@@ -38,7 +38,7 @@ s_push (check_t *self, const char *name, bool index)
     size_t before = self->used;
     if (self->used && !index && self->used < PATH_MAX_BYTES - 1)
         self->path[self->used++] = '.';
-    for (size_t at = 0; name[at] && at < NAME_MAX_BYTES && self->used < PATH_MAX_BYTES - 1; at++) {
+    for (size_t at = 0; at < NAME_MAX_BYTES && name[at] && self->used < PATH_MAX_BYTES - 1; at++) {
         char byte = name[at];
         if (byte <= 0x20 || byte > 0x7e)
             byte = '?';

@@ -163,7 +163,7 @@ s_enter_path (loader_t *self)
     }
     if (level->path_used)
         *at++ = '.';
-    for (size_t byte = 0; level->key[byte] && byte < NAME_BYTES; byte++) {
+    for (size_t byte = 0; byte < NAME_BYTES && level->key[byte]; byte++) {
         char c = level->key[byte];
         *at++ = c > 0x20 && c < 0x7f ? c : '?'; //  NOLINT(bugprone-narrowing-conversions)
     }
