@@ -225,19 +225,6 @@ static const struct {
     { "end", false, s_handle_end },
 };
 
-static void
-s_dispatch_word (argos_peer_t *self, incoming_t *msg)
-{
-    msg->body = json_loadb (zmq_msg_data (&msg->frames[3]), zmq_msg_size (&msg->frames[3]),
-        JSON_REJECT_DUPLICATES, NULL);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp (words[i].type, msg->header.type) == 0) {
-            if (words[i].always || self->state == PEER_READY)
-                words[i].handle (self, msg);
-            return;
-        }
-}
-
 //  ------------------------------------------------------------------------------------------------
 //  Messages
 
@@ -376,6 +363,25 @@ s_renew_credit (argos_peer_t *self, int64_t bytes)
     argos_peer_word (self, &head,
         json_pack ("{s:I,s:I}", "messages", (json_int_t) self->granted_messages, "bytes",
             (json_int_t) self->granted_bytes));
+}
+
+//  The broker speaks: one of its words, or its own answer to a request
+
+static void
+s_dispatch_word (argos_peer_t *self, incoming_t *msg)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp (words[i].type, msg->header.type) == 0) {
+            msg->body = json_loadb (zmq_msg_data (&msg->frames[3]), zmq_msg_size (&msg->frames[3]),
+                JSON_REJECT_DUPLICATES, NULL);
+            if (words[i].always || self->state == PEER_READY)
+                words[i].handle (self, msg);
+            return;
+        }
+    if (msg->header.re[0] && self->state == PEER_READY) {
+        s_read_body (msg);
+        s_handle_reply (self, msg);
+    }
 }
 
 static void
