@@ -13,6 +13,25 @@
 #include <string.h>
 #include <zmq.h>
 
+//  libzmq is not instrumented: the thread sanitizer has to be told that a message which was
+//  received was sent before
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ARGOS_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(ARGOS_TSAN)
+void __tsan_acquire (void *address);
+void __tsan_release (void *address);
+static char s_order; //  Its address stands for all messages
+#define ARGOS_GIVE() __tsan_release (&s_order)
+#define ARGOS_TAKE() __tsan_acquire (&s_order)
+#else
+#define ARGOS_GIVE() ((void) 0)
+#define ARGOS_TAKE() ((void) 0)
+#endif
+
 #define HAS_HEADER 1 //  The part has a header frame
 #define HAS_BODY 2   //  The part has a body frame
 
@@ -77,6 +96,7 @@ static int
 s_send (void *socket, zmq_msg_t *head, const argos_storage_part_t *parts, size_t count)
 {
     size_t left = s_frame_count (parts, count);
+    ARGOS_GIVE ();
     if (zmq_msg_send (head, socket, left ? ZMQ_SNDMORE : 0) < 0) {
         zmq_msg_close (head);
         return -1;
@@ -133,6 +153,7 @@ argos_storage_req_recv (void *socket, int flags)
         zmq_msg_close (&msg);
         return NULL;
     }
+    ARGOS_TAKE ();
     assert (zmq_msg_size (&msg) >= sizeof (argos_storage_req_t));
     const unsigned char *at = zmq_msg_data (&msg);
     argos_storage_req_t *req = s_get (&at, 1, sizeof *req);
@@ -174,6 +195,7 @@ argos_storage_ans_recv (void *socket, int flags)
         zmq_msg_close (&msg);
         return NULL;
     }
+    ARGOS_TAKE ();
     assert (zmq_msg_size (&msg) >= sizeof (argos_storage_ans_t));
     const unsigned char *at = zmq_msg_data (&msg);
     argos_storage_ans_t *ans = s_get (&at, 1, sizeof *ans);

@@ -83,13 +83,15 @@ s_handle_requests (self_t *self)
         return 0;
     self->failed =
         argos_store_batch (self->store, self->requests, self->answers, count, self->reason) != 0;
+    //  Frames are shared with the broker: let go of before it may let go of them
+    for (size_t i = 0; i < count; i++)
+        argos_storage_req_destroy (&self->requests[i]);
     for (size_t i = 0; i < count; i++) {
         if (!self->failed && argos_storage_ans_send (self->pair, self->answers[i]) != 0) {
             self->failed = true;
             snprintf (self->reason, sizeof self->reason, "the broker takes no answer");
         }
         argos_storage_ans_destroy (&self->answers[i]);
-        argos_storage_req_destroy (&self->requests[i]);
     }
     return count;
 }
