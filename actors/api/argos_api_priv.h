@@ -30,6 +30,7 @@ struct argos_api_call {
     argos_run_request_t run;            //  POST: what is asked for
     char commit_id[64];                 //  POST: id of the commit
     bool keyed;                         //  POST: has an idempotency key
+    bool waiting;                       //  POST: another one with this key is being committed
     char *session_key;                  //  POST: X-Hermes-Session-Key, or NULL
     char *status;                //  POST: state of the run that a repeat meets, NULL = a new run
     bool active_only;            //  List: executing runs only

@@ -139,12 +139,46 @@ s_started (argos_api_call_t *call)
     argos_http_json (call->req, 202, body);
 }
 
+//  The post with a key that is in flight (waiting false) or the first that waits for it (true);
+//  NULL.
+
+static argos_api_call_t *
+s_find_post (const argos_api_t *self, const char *run_id, bool waiting)
+{
+    argos_api_call_t *call;
+    DL_FOREACH (self->posts, call)
+        if (call->waiting == waiting && strcmp (call->run_id, run_id) == 0)
+            return call;
+    return NULL;
+}
+
+//  A keyed post has been answered: the next one with its key may go, or shares the trouble.
+
+static void
+s_next_post (argos_api_t *self, const char *run_id, argos_err_t code)
+{
+    argos_api_call_t *next;
+    while ((next = s_find_post (self, run_id, true))) {
+        DL_DELETE (self->posts, next);
+        next->waiting = false;
+        if (code == ARGOS_OK || code == ARGOS_CONFLICT) {
+            argos_api_start (next);
+            return;
+        }
+        argos_api_unavailable (next->req, code);
+        argos_api_call_destroy (&next);
+    }
+}
+
 static void
 s_on_commit (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
     argos_api_t *self = call->api;
-    if (call->keyed)
+    char run_id[ARGOS_API_RUN_ID_SIZE];
+    memcpy (run_id, call->run_id, sizeof run_id);
+    bool keyed = call->keyed;
+    if (keyed)
         DL_DELETE (self->posts, call);
     if (!call->status)
         argos_api_slot_stored (self, call->run_id, answer->code == ARGOS_OK);
@@ -159,6 +193,8 @@ s_on_commit (void *arg, const argos_peer_answer_t *answer)
     else
         argos_api_unavailable (call->req, answer->code);
     argos_api_call_destroy (&call);
+    if (keyed)
+        s_next_post (self, run_id, answer->code);
 }
 
 void
@@ -169,8 +205,15 @@ argos_api_start (argos_api_call_t *call)
     char lane[ARGOS_RUN_SESSION_MAX + 1];
     json_t *inbound =
         argos_run_request_inbound (&call->run, call->run_id, call->session_key, lane, &problem);
-    if (call->keyed)
+    if (call->keyed) {
+        //  One at a time: to the peer, two commits of one id at once are a mistake
+        call->waiting = s_find_post (self, call->run_id, false) != NULL;
         DL_APPEND (self->posts, call);
+        if (call->waiting) {
+            json_decref (inbound);
+            return;
+        }
+    }
     if (!inbound || self->stopping) { //  Its size was checked when the request came in
         json_decref (inbound);
         s_on_commit (call, &(argos_peer_answer_t){ .code = ARGOS_GONE, .reason = "", .part = -1 });
@@ -206,10 +249,8 @@ s_on_known (void *arg, const argos_peer_answer_t *answer)
         return;
     }
     const char *state = json_string_value (json_object_get (argos_api_row (answer), "state"));
-    argos_api_call_t *other;
-    DL_FOREACH (call->api->posts, other)
-        if (!state && strcmp (other->run_id, call->run_id) == 0)
-            state = "queued";
+    if (!state && s_find_post (call->api, call->run_id, false))
+        state = "queued";
     if (state)
         call->status = strdup (state);
     if (call->status)

@@ -17,18 +17,12 @@
 #define S_GIVE_UP 10000 //  Msec of looking
 
 static void
-s_stopping (argos_api_call_t *call)
-{
-    argos_http_json (
-        call->req, 200, json_pack ("{s:s,s:s}", "run_id", call->run_id, "status", "stopping"));
-}
-
-static void
 s_on_accepted (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
     if (answer->code == ARGOS_OK)
-        s_stopping (call);
+        argos_http_json (
+            call->req, 200, json_pack ("{s:s,s:s}", "run_id", call->run_id, "status", "stopping"));
     else
         argos_api_unavailable (call->req, answer->code);
     argos_api_call_destroy (&call);
@@ -75,29 +69,26 @@ s_wait (argos_api_call_t *call)
     argos_api_schedule (self);
 }
 
+//  A run that is stopping already is told again: the state may come from the stop of another run of
+//  its session. The message has the same id, so that nothing is interrupted twice.
+
 static void
 s_on_row (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
     const json_t *row = argos_api_row (answer);
-    const char *state = json_string_value (json_object_get (row, "state"));
     const char *session = json_string_value (json_object_get (row, "session_id"));
-    bool over = !row || argos_api_row_terminal (row);
-    if (answer->code == ARGOS_OK && !over && session &&
-        !(state && strcmp (state, "stopping") == 0)) {
-        s_send (call, session);
+    if (answer->code == ARGOS_OK && row && !argos_api_row_terminal (row)) {
+        if (session && !call->api->stopping)
+            s_send (call, session);
+        else
+            s_wait (call);
         return;
     }
-    if (answer->code == ARGOS_OK && !over && !session) {
-        s_wait (call);
-        return;
-    }
-    if (answer->code != ARGOS_OK)
-        argos_api_unavailable (call->req, answer->code);
-    else if (over)
+    if (answer->code == ARGOS_OK)
         argos_api_no_run (call->req);
     else
-        s_stopping (call);
+        argos_api_unavailable (call->req, answer->code);
     argos_api_call_destroy (&call);
 }
 
