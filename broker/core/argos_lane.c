@@ -178,14 +178,21 @@ s_set_entry_timer (entry_t *entry, int64_t wall, void (*fn) (void *))
     argos_timer_set (&self->timers, entry->timer, self->mono + (wait > 0 ? wait : 0), fn, entry);
 }
 
-//  Put an entry at the tail of its lane; a side message ends the lane's delay.
+//  Put an entry into its lane, in order of seq as the store has it: what was to come later may be
+//  older than what waits. A side message ends the lane's delay.
 
 static void
 s_join (entry_t *entry, const char *key)
 {
     lane_t *lane = argos_lane_get (entry->service, key);
+    entry_t *behind = lane->entries ? lane->entries->prev : NULL; //  The last
     entry->lane = lane;
-    DL_APPEND (lane->entries, entry);
+    while (behind && behind->seq > entry->seq)
+        behind = behind == lane->entries ? NULL : behind->prev;
+    if (behind)
+        DL_APPEND_ELEM (lane->entries, behind, entry);
+    else
+        DL_PREPEND (lane->entries, entry);
     lane->urgent += entry->urgent;
     if (entry->side && !lane->careful)
         lane->park_until = 0;

@@ -44,6 +44,7 @@ static void
 s_drop_first (topic_t *topic)
 {
     ring_entry_t *slot = topic->ring;
+    assert (slot);
     topic->dropped = slot->count + 1;
     topic->entries--;
     topic->bytes -= s_cost (slot);
@@ -118,6 +119,8 @@ s_shrink_all (argos_core_t *self)
         HASH_ITER (hh, self->topics, topic, next)
             if (!largest || topic->bytes > largest->bytes)
                 largest = topic;
+        if (!largest)
+            return;
         int64_t before = self->rings_bytes;
         s_shrink (largest, largest->entries / 2, largest->bytes / 2);
         if (self->rings_bytes == before)
