@@ -10,6 +10,7 @@
 #include <string.h>
 
 static void s_on_answer (void *arg, const argos_peer_answer_t *answer);
+static void s_settle (turn_t *self, const argos_peer_answer_t *answer);
 
 void
 turn_want (turn_t *self, job_t job)
@@ -52,25 +53,29 @@ s_send (turn_t *self, job_t job)
     return code;
 }
 
+//  Sends what is wanted. What can't even be sent is the same as refused, and may want another.
 void
 turn_pump (turn_t *self)
 {
-    if (self->flying != JOB_NONE || !self->lease || self->state == ARGOS_TURN_OVER)
-        return;
-    job_t job = self->side_ready ? JOB_SIDE : self->want;
-    if (job == JOB_NONE)
-        return;
-    if (job == JOB_SIDE)
-        self->side_ready = false;
-    else
-        self->want = JOB_NONE;
-    argos_err_t code = s_send (self, job);
-    if (code != ARGOS_OK) { //  Not even sent: the same as a refusal
+    self->refs++;
+    while (self->flying == JOB_NONE && self->lease && self->state != ARGOS_TURN_OVER) {
+        job_t job = self->side_ready ? JOB_SIDE : self->want;
+        if (job == JOB_NONE)
+            break;
+        if (job == JOB_SIDE)
+            self->side_ready = false;
+        else
+            self->want = JOB_NONE;
+        argos_err_t code = s_send (self, job);
+        if (code == ARGOS_OK)
+            break;
         argos_peer_answer_t answer = {
             .code = code, .reason = argos_err_text (code), .part = -1, .type = ""
         };
-        s_on_answer (self, &answer);
+        s_settle (self, &answer);
+        turn_unref (self);
     }
+    turn_unref (self);
 }
 
 //  What an accepted commit has made true
@@ -136,17 +141,13 @@ s_refused (turn_t *self, job_t job, const argos_peer_answer_t *answer)
 }
 
 static void
-s_on_answer (void *arg, const argos_peer_answer_t *answer)
+s_settle (turn_t *self, const argos_peer_answer_t *answer)
 {
-    turn_t *self = (turn_t *) arg;
     job_t job = self->flying;
     bool current = self->flying_epoch == self->epoch;
-    bool done = job == JOB_FINISH || job == JOB_STOP;
     self->flying = JOB_NONE;
-    if (self->state == ARGOS_TURN_OVER) {
-        turn_unref (self);
+    if (self->state == ARGOS_TURN_OVER)
         return;
-    }
     if (answer->code == ARGOS_OK)
         s_apply (self, job);
     for (size_t i = 0; i < self->tool_count; i++)
@@ -160,10 +161,17 @@ s_on_answer (void *arg, const argos_peer_answer_t *answer)
     else if (job == JOB_SIDE)
         turn_side_settled (self, true);
     else if (current) {
-        if (done)
+        if (job == JOB_FINISH || job == JOB_STOP)
             self->lease = NULL; //  The peer frees it after this call
         turn_event (self, ARGOS_TURN_ACCEPTED);
     }
+}
+
+static void
+s_on_answer (void *arg, const argos_peer_answer_t *answer)
+{
+    turn_t *self = (turn_t *) arg;
+    s_settle (self, answer);
     turn_pump (self);
     turn_unref (self);
 }

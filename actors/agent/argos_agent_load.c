@@ -60,12 +60,12 @@ s_find_own (turn_t *self)
 
 //  The stored rows are replaced by the history that came with the request; those of this run stay
 static void
-s_use_history (turn_t *self, const json_t *history)
+s_use_history (turn_t *self, json_t *history)
 {
     json_t *rows = json_array ();
     size_t i;
     json_t *row;
-    json_array_extend (rows, (json_t *) (uintptr_t) history);
+    json_array_extend (rows, history);
     json_array_foreach (self->rows, i, row) {
         const char *run_id = json_string_value (json_object_get (row, "run_id"));
         if (run_id && strcmp (run_id, self->run_id) == 0)
@@ -78,15 +78,15 @@ s_use_history (turn_t *self, const json_t *history)
 static void
 s_loaded (turn_t *self)
 {
-    const json_t *history = json_object_get (self->body, "history");
-    const json_t *text = json_object_get (self->body, "text");
+    json_t *history = json_object_get (self->body, "history");
+    json_t *text = json_object_get (self->body, "text");
     s_find_own (self);
     if (json_is_array (history))
         s_use_history (self, history);
     json_array_extend (self->rows, self->unknown);
     if (!self->user_stored)
-        json_array_append_new (self->rows,
-            json_pack ("{s:s, s:O}", "role", "user", "content", (json_t *) (uintptr_t) text));
+        json_array_append_new (
+            self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", text));
     bool long_text = !self->user_stored && json_string_length (text) > AGENT_USER_MAX;
     bool open = self->resumed || long_text;
     turn_event (self, open ? ARGOS_TURN_LOADED_OPEN : ARGOS_TURN_LOADED);
@@ -99,8 +99,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
     turn_t *turn = ticket->turn;
     bool current = ticket->epoch == turn->epoch && turn->state != ARGOS_TURN_OVER;
     free (ticket);
-    const json_t *messages =
-        answer->code == ARGOS_OK ? json_object_get (answer->body, "messages") : NULL;
+    json_t *messages = answer->code == ARGOS_OK ? json_object_get (answer->body, "messages") : NULL;
     if (current && !json_is_array (messages)) {
         argos_log (ARGOS_LOG_WARN, turn->agent->config.name, "load failed", "code=%s",
             argos_err_name (answer->code));
@@ -108,7 +107,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
     }
     else if (current) {
         size_t count = json_array_size (messages);
-        json_array_extend (turn->rows, (json_t *) (uintptr_t) messages);
+        json_array_extend (turn->rows, messages);
         turn->load_after = json_integer_value (
             json_object_get (json_array_get (messages, count ? count - 1 : 0), "id"));
         if (count && json_is_true (json_object_get (answer->body, "more")))

@@ -39,10 +39,10 @@ s_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t 
 }
 
 static void
-s_copy (json_t *target, const char *name, const json_t *value)
+s_copy (json_t *target, const char *name, json_t *value)
 {
     if (json_is_string (value))
-        json_object_set (target, name, (json_t *) (uintptr_t) value);
+        json_object_set (target, name, value);
 }
 
 //  An answer to the chat that the request came from, when it has one
@@ -99,7 +99,7 @@ s_usage (const turn_t *turn)
 {
     return json_pack ("{s:I, s:I, s:I}", "input_tokens", (json_int_t) turn->input_tokens,
         "output_tokens", (json_int_t) turn->output_tokens, "total_tokens",
-        (json_int_t) (turn->input_tokens + turn->output_tokens));
+        (json_int_t) turn->input_tokens + turn->output_tokens);
 }
 
 static void

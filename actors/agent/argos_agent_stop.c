@@ -191,6 +191,19 @@ turn_halt (turn_t *self)
     turn_list (self);
 }
 
+//  Stops of other runs that can't be settled now stay in the lane and become heads
+static void
+s_leave_others (turn_t *self)
+{
+    for (size_t i = 0; i < self->mail_count; i++) {
+        mail_t *mail = &self->mails[i];
+        mail->taking = false;
+        if (!mail->own && !s_stopping (self))
+            mail->left = true;
+    }
+    turn_event (self, ARGOS_TURN_CLEAR);
+}
+
 //  A done was refused for mail: it may be here already
 void
 turn_await_mail (turn_t *self)
@@ -231,28 +244,27 @@ turn_side (turn_t *self)
 {
     if (self->side_listing || self->side_ready || self->flying == JOB_SIDE)
         return; //  The one on its way is followed by another
-    self->side_listing = true;
-    if (!s_ask_list (self, true)) {
-        self->side_listing = false;
-        turn_side_settled (self, false);
-    }
+    self->side_listing = s_ask_list (self, true);
+    if (!self->side_listing)
+        s_leave_others (self);
 }
 
-//  What was taken is gone; what could not be taken stays in the lane and becomes a head
+//  What was taken is gone; what could not be taken stays in the lane
 void
 turn_side_settled (turn_t *self, bool accepted)
 {
     size_t kept = 0;
     bool more = false;
+    if (!accepted) {
+        s_leave_others (self);
+        return;
+    }
     for (size_t i = 0; i < self->mail_count; i++) {
-        mail_t mail = self->mails[i];
-        if (accepted && mail.taking)
+        const mail_t *mail = &self->mails[i];
+        if (mail->taking)
             continue;
-        if (!accepted && !mail.own && !s_stopping (self))
-            mail.left = true;
-        mail.taking = false;
-        more = more || (!mail.own && !mail.left);
-        self->mails[kept++] = mail;
+        more = more || (!mail->own && !mail->left);
+        self->mails[kept++] = *mail;
     }
     self->mail_count = kept;
     if (s_stopping (self) && self->state != ARGOS_TURN_PAUSING)

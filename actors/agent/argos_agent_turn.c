@@ -56,7 +56,7 @@ s_free (turn_t *self)
     free (self);
 }
 
-//  Out of every list; freed with the last reference
+//  Out of every list; freed with the last reference, at the earliest by turn_event
 static void
 s_end (turn_t *self)
 {
@@ -69,8 +69,6 @@ s_end (turn_t *self)
     self->want = JOB_NONE;
     DL_DELETE (self->agent->turns, self);
     self->agent->turn_count--;
-    self->refs++;
-    turn_unref (self);
 }
 
 void

@@ -39,51 +39,79 @@ s_accept (argos_text_t *args, const char *data, size_t size)
     return rc;
 }
 
-//  Control characters inside strings become spaces or escapes; a comma before a closer goes. The
-//  closers that are missing are put into closers (in order), surplus ones are dropped.
-static bool
-s_mend (const char *data, size_t size, argos_text_t *out, char *closers, size_t *ret_count)
+typedef struct {
+    argos_text_t *out;         //  Mended text
+    char closers[CLOSERS_MAX]; //  Closers of what is open
+    size_t depth;              //  How many
+    size_t surplus;            //  Closers that closed nothing
+    bool in_string;            //  Between quotes
+} s_mend_t;
+
+//  Control characters inside strings become spaces or escapes
+static void
+s_mend_inside (s_mend_t *self, char byte)
 {
-    size_t depth = 0, surplus = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < size; i++) {
-        char byte = data[i];
-        if (in_string) {
-            if (byte == '\\' && i + 1 < size) {
-                argos_text_add (out, data + i++, 2);
-                continue;
-            }
-            in_string = byte != '"';
-            if ((unsigned char) byte >= 0x20)
-                argos_text_add (out, &byte, 1);
-            else
-                argos_text_add (out,
-                    byte == '\n'   ? "\\n"
-                    : byte == '\t' ? "\\t"
-                                   : " ",
-                    byte == '\n' || byte == '\t' ? 2 : 1);
-            continue;
-        }
-        in_string = byte == '"';
-        if (byte == '{' || byte == '[') {
-            if (depth == CLOSERS_MAX)
-                return false;
-            closers[depth++] = byte == '{' ? '}' : ']';
-        }
-        else if (byte == '}' || byte == ']') {
-            if (!depth || closers[depth - 1] != byte) {
-                if (++surplus > SURPLUS_MAX)
-                    return false;
-                continue;
-            }
-            depth--;
-            while (out->size && strchr (", \t\r\n", out->data[out->size - 1]))
-                out->data[--out->size] = 0;
-        }
-        argos_text_add (out, &byte, 1);
+    self->in_string = byte != '"';
+    if ((unsigned char) byte >= 0x20)
+        argos_text_add (self->out, &byte, 1);
+    else if (byte == '\n')
+        argos_text_add (self->out, "\\n", 2);
+    else if (byte == '\t')
+        argos_text_add (self->out, "\\t", 2);
+    else
+        argos_text_add (self->out, " ", 1);
+}
+
+//  Commas and blanks at the end go: a closer follows
+static void
+s_trim (argos_text_t *out)
+{
+    while (out->size && strchr (", \t\r\n", out->data[out->size - 1]))
+        out->data[--out->size] = 0;
+}
+
+//  A closer that closes nothing is dropped. -1 when there are too many.
+static int
+s_mend_closer (s_mend_t *self, char byte)
+{
+    if (!self->depth || self->closers[self->depth - 1] != byte)
+        return ++self->surplus > SURPLUS_MAX ? -1 : 0;
+    self->depth--;
+    s_trim (self->out);
+    return argos_text_add (self->out, &byte, 1);
+}
+
+static int
+s_mend_outside (s_mend_t *self, char byte)
+{
+    if (byte == '}' || byte == ']')
+        return s_mend_closer (self, byte);
+    if (byte == '{' || byte == '[') {
+        if (self->depth == CLOSERS_MAX)
+            return -1;
+        self->closers[self->depth++] = byte == '{' ? '}' : ']';
     }
-    *ret_count = depth;
-    return !in_string;
+    self->in_string = byte == '"';
+    return argos_text_add (self->out, &byte, 1);
+}
+
+//  Mends the text and closes what is open. -1 when it can't be.
+static int
+s_mend (s_mend_t *self, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (self->in_string && data[i] == '\\' && i + 1 < size)
+            argos_text_add (self->out, data + i++, 2);
+        else if (self->in_string)
+            s_mend_inside (self, data[i]);
+        else if (s_mend_outside (self, data[i]) < 0)
+            return -1;
+    }
+    if (self->depth)
+        s_trim (self->out);
+    while (self->depth)
+        argos_text_add (self->out, &self->closers[--self->depth], 1);
+    return self->in_string ? -1 : 0;
 }
 
 int
@@ -109,16 +137,10 @@ argos_args_repair (argos_text_t *args)
         return -1;
     argos_text_t out;
     argos_text_init (&out, size * 2 + CLOSERS_MAX + 1);
-    char closers[CLOSERS_MAX];
-    size_t count = 0;
-    int rc = -1;
-    if (s_mend (data, size, &out, closers, &count)) {
-        while (count && out.size && strchr (", \t\r\n", out.data[out.size - 1]))
-            out.data[--out.size] = 0;
-        while (count)
-            argos_text_add (&out, &closers[--count], 1);
+    s_mend_t mend = { .out = &out };
+    int rc = s_mend (&mend, data, size);
+    if (rc == 0)
         rc = s_accept (args, argos_text_str (&out), out.size);
-    }
     argos_text_clear (&out);
     return rc;
 }

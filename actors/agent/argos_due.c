@@ -74,7 +74,7 @@ argos_due_set (argos_due_t *self, argos_due_node_t *node, int64_t due_ms)
     if (self->count == self->room) {
         size_t room = self->room ? self->room * 2 : 64;
         argos_due_node_t **nodes =
-            (argos_due_node_t **) realloc (self->nodes, room * sizeof *nodes);
+            (argos_due_node_t **) realloc (self->nodes, room * sizeof (void *));
         if (!nodes)
             abort ();
         self->nodes = nodes;

@@ -40,40 +40,52 @@ s_is_low (int unit)
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-//  The place of the first thing to mend, or size. Also measures the depth.
-static size_t
-s_scan (const char *data, size_t size, bool *ret_deep)
+typedef struct {
+    const char *data; //  Text
+    size_t size;      //  Its bytes
+    size_t depth;     //  Nesting
+    bool in_string;   //  Between quotes
+    bool mend;        //  Something is to be mended
+} s_scan_t;
+
+//  The code unit of an escape at data[at] (a backslash), or -1 when it is another escape
+static int
+s_escape (const char *data, size_t size, size_t at)
 {
-    size_t depth = 0, mend = size;
-    bool in_string = false;
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char) data[i];
-        if (byte >= 0x80 || byte == 0) {
-            size_t length =
-                byte ? argos_utf8_length ((const unsigned char *) data + i, size - i) : 0;
-            if (!length && mend == size)
-                mend = i;
-            i += length ? length - 1 : 0;
-        }
-        else if (in_string && byte == '\\') {
-            int unit =
-                i + 1 < size && data[i + 1] == 'u' ? s_hex4 (data + i + 2, size - i - 2) : -1;
-            if ((unit == 0 || s_is_high (unit) || s_is_low (unit)) && mend == size)
-                mend = i;
-            i++;
-        }
-        else if (byte == '"')
-            in_string = !in_string;
-        else if (!in_string && (byte == '{' || byte == '['))
-            depth++;
-        else if (!in_string && (byte == '}' || byte == ']') && depth)
-            depth--;
-        if (depth > ARGOS_JSON_DEPTH) {
-            *ret_deep = true;
-            break;
-        }
+    return at + 1 < size && data[at + 1] == 'u' ? s_hex4 (data + at + 2, size - at - 2) : -1;
+}
+
+static void
+s_scan_structure (s_scan_t *self, unsigned char byte)
+{
+    if (byte == '"')
+        self->in_string = !self->in_string;
+    else if (self->in_string)
+        return;
+    else if (byte == '{' || byte == '[')
+        self->depth++;
+    else if ((byte == '}' || byte == ']') && self->depth)
+        self->depth--;
+}
+
+//  What stands at this place; returns its bytes
+static size_t
+s_scan_one (s_scan_t *self, size_t at)
+{
+    unsigned char byte = (unsigned char) self->data[at];
+    if (byte >= 0x80 || byte == 0) {
+        size_t length =
+            byte ? argos_utf8_length ((const unsigned char *) self->data + at, self->size - at) : 0;
+        self->mend = self->mend || !length;
+        return length ? length : 1;
     }
-    return mend;
+    if (self->in_string && byte == '\\') {
+        int unit = s_escape (self->data, self->size, at);
+        self->mend = self->mend || unit == 0 || s_is_high (unit) || s_is_low (unit);
+        return 2;
+    }
+    s_scan_structure (self, byte);
+    return 1;
 }
 
 static void
@@ -84,43 +96,53 @@ s_add_unit (argos_text_t *target, unsigned unit)
     argos_text_add (target, escape, 6);
 }
 
+//  The first half of a pair: both halves as they are, or the half waits, or it is lost
+static size_t
+s_mend_high (
+    const char *data, size_t size, size_t at, argos_text_t *target, argos_json_carry_t *carry)
+{
+    size_t next = at + 6;
+    if (next < size && data[next] == '\\' && s_is_low (s_escape (data, size, next))) {
+        argos_text_add (target, data + at, 12);
+        return 12;
+    }
+    if (carry && next < size && data[next] == '"')
+        carry->high = (unsigned) s_escape (data, size, at); //  Said when its other half comes
+    else
+        s_add_unit (target, 0xFFFD);
+    return 6;
+}
+
+//  The second half of a pair, alone: joined with the one that waits
+static void
+s_mend_low (bool first, unsigned unit, argos_text_t *target, argos_json_carry_t *carry)
+{
+    if (first && carry && carry->high) {
+        s_add_unit (target, carry->high);
+        s_add_unit (target, unit);
+        carry->high = 0;
+    }
+    else
+        s_add_unit (target, 0xFFFD);
+}
+
 //  Mends the escape at data[at] (a backslash) and returns how many bytes it took
 static size_t
 s_mend_escape (
     const char *data, size_t size, size_t at, argos_text_t *target, argos_json_carry_t *carry)
 {
-    int unit = at + 1 < size && data[at + 1] == 'u' ? s_hex4 (data + at + 2, size - at - 2) : -1;
+    int unit = s_escape (data, size, at);
     if (unit < 0) {
         size_t length = at + 1 < size ? 2 : 1;
         argos_text_add (target, data + at, length);
         return length;
     }
-    size_t next = at + 6;
-    if (s_is_high (unit)) {
-        int low = next + 1 < size && data[next] == '\\' && data[next + 1] == 'u'
-                      ? s_hex4 (data + next + 2, size - next - 2)
-                      : -1;
-        if (s_is_low (low)) {
-            argos_text_add (target, data + at, 12);
-            return 12;
-        }
-        if (carry && next < size && data[next] == '"')
-            carry->high = (unsigned) unit; //  Said when its other half comes
-        else
-            s_add_unit (target, 0xFFFD);
-        return 6;
-    }
-    if (s_is_low (unit)) {
-        if (carry && carry->high && at && data[at - 1] == '"') {
-            s_add_unit (target, carry->high);
-            s_add_unit (target, (unsigned) unit);
-            carry->high = 0;
-        }
-        else
-            s_add_unit (target, 0xFFFD);
-        return 6;
-    }
-    s_add_unit (target, unit ? (unsigned) unit : 0xFFFD);
+    if (s_is_high (unit))
+        return s_mend_high (data, size, at, target, carry);
+    if (s_is_low (unit))
+        s_mend_low (at && data[at - 1] == '"', (unsigned) unit, target, carry);
+    else
+        s_add_unit (target, unit ? (unsigned) unit : 0xFFFD);
     return 6;
 }
 
@@ -148,14 +170,16 @@ json_t *
 argos_json_text_parse (
     const char *data, size_t size, argos_json_carry_t *carry, const char **ret_reason)
 {
-    bool deep = false;
-    size_t mend = s_scan (data, size, &deep);
-    if (deep) {
-        *ret_reason = "JSON is nested deeper than 64 levels";
-        return NULL;
+    s_scan_t scan = { .data = data, .size = size };
+    for (size_t at = 0; at < size;) {
+        at += s_scan_one (&scan, at);
+        if (scan.depth > ARGOS_JSON_DEPTH) {
+            *ret_reason = "JSON is nested deeper than 64 levels";
+            return NULL;
+        }
     }
     json_t *value;
-    if (mend == size)
+    if (!scan.mend)
         value = json_loadb (data, size, JSON_DECODE_ANY, NULL);
     else {
         argos_text_t mended;

@@ -63,16 +63,16 @@ argos_messages_text (const json_t *content)
 }
 
 static json_t *
-s_as_list (const json_t *content)
+s_as_list (json_t *content)
 {
     if (json_is_array (content))
-        return json_copy ((json_t *) (uintptr_t) content);
+        return json_copy (content);
     return json_pack ("[{s:s, s:s}]", "type", "text", "text", json_string_value (content));
 }
 
 //  The content of two user messages as one
 static json_t *
-s_merge (const json_t *first, const json_t *second)
+s_merge (json_t *first, json_t *second)
 {
     if (json_is_string (first) && json_is_string (second)) {
         const char *one = json_string_value (first), *two = json_string_value (second);

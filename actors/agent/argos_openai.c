@@ -55,7 +55,7 @@ argos_openai_request (const argos_request_t *request, const char *host)
     json_t *system = s_system (request);
     if (system)
         json_array_append_new (messages, system);
-    json_array_extend (messages, (json_t *) (uintptr_t) request->messages);
+    json_array_extend (messages, request->messages);
     json_t *body = json_pack ("{s:s, s:o}", "model", request->model, "messages", messages);
     if (json_array_size (request->tools))
         json_object_set_new (body, "tools", s_tools (request->tools));

@@ -345,6 +345,18 @@ s_collect (argos_provider_t *self)
     }
 }
 
+//  Those that have been silent for too long stand first
+static void
+s_end_stalled (argos_provider_t *self)
+{
+    for (argos_call_t *call = self->calls, *next; call && self->stalls; call = next) {
+        next = call->next;
+        if (call->data_ms + self->settings.stall_ms > self->now)
+            return;
+        s_finish (call, CURLE_OK, "the provider was silent for too long");
+    }
+}
+
 void
 argos_provider_turn (argos_provider_t *self, int64_t now, int64_t wall)
 {
@@ -357,6 +369,5 @@ argos_provider_turn (argos_provider_t *self, int64_t now, int64_t wall)
         curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
     s_collect (self);
-    while (self->stalls && self->calls && self->calls->data_ms + self->settings.stall_ms <= now)
-        s_finish (self->calls, CURLE_OK, "the provider was silent for too long");
+    s_end_stalled (self);
 }

@@ -150,12 +150,13 @@ s_body_message (const json_t *body, const char **ret_type)
     const json_t *error = json_object_get (body, "error");
     const json_t *holder = json_is_object (error) ? error : body;
     const json_t *raw = json_object_get (json_object_get (error, "metadata"), "raw");
-    const json_t *candidates[] = { raw, json_object_get (holder, "message"), error,
+    enum { CANDIDATES = 4 };
+    const json_t *candidates[CANDIDATES] = { raw, json_object_get (holder, "message"), error,
         json_object_get (body, "detail") };
     const json_t *code = json_object_get (holder, "code");
     *ret_type = json_string_value (code) ? json_string_value (code)
                                          : json_string_value (json_object_get (holder, "type"));
-    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+    for (size_t i = 0; i < CANDIDATES; i++) {
         if (json_is_string (candidates[i]))
             return strdup (json_string_value (candidates[i]));
         if (candidates[i] && !json_is_null (candidates[i]))
@@ -173,8 +174,12 @@ s_set_message (argos_provider_error_t *error, const char *text, size_t size)
     argos_utf8_add (&clean, text, size);
     const char *from = argos_text_str (&clean);
     size_t to = 0;
-    for (; *from; from++)
-        error->message[to++] = (unsigned char) *from < 0x20 || *from == 0x7F ? ' ' : *from;
+    for (; *from; from++) {
+        bool control = (unsigned char) *from < 0x20 || *from == 0x7F;
+        error->message[to++] = ' ';
+        if (!control)
+            error->message[to - 1] = *from;
+    }
     error->message[to] = 0;
     argos_text_clear (&clean);
 }

@@ -107,32 +107,35 @@ s_line_end (const char *piece, size_t size)
     return cr ? cr : lf;
 }
 
+//  The part of the piece up to the next line end. Returns its bytes, with the line end.
+static size_t
+s_take (
+    argos_sse_t *self, const char *piece, size_t size, argos_sse_fn *fn, void *arg, bool *ret_go_on)
+{
+    const char *end = s_line_end (piece, size);
+    size_t length = end ? (size_t) (end - piece) : size;
+    bool whole = end && self->line.size == 0; //  No need to copy it
+    if (!whole && argos_text_add (&self->line, piece, length) < 0)
+        self->too_big = true;
+    if (self->too_big || !end)
+        return length;
+    const char *line = whole ? piece : argos_text_str (&self->line);
+    if (s_line (self, line, whole ? length : self->line.size, fn, arg, ret_go_on) < 0)
+        self->too_big = true;
+    argos_text_reset (&self->line);
+    self->skip_lf = *end == '\r';
+    return length + 1;
+}
+
 int
 argos_sse_feed (argos_sse_t *self, const char *piece, size_t size, argos_sse_fn *fn, void *arg)
 {
     bool go_on = true;
-    while (size && go_on && !self->too_big) {
-        if (self->skip_lf && *piece == '\n') {
-            piece++;
-            size--;
-        }
+    size_t at = 0;
+    while (at < size && go_on && !self->too_big) {
+        bool skip = self->skip_lf && piece[at] == '\n';
         self->skip_lf = false;
-        const char *end = size ? s_line_end (piece, size) : NULL;
-        size_t length = end ? (size_t) (end - piece) : size;
-        bool whole = end && self->line.size == 0; //  No need to copy it
-        if (!whole && argos_text_add (&self->line, piece, length) < 0)
-            self->too_big = true;
-        else if (end) {
-            const char *line = whole ? piece : argos_text_str (&self->line);
-            size_t line_size = whole ? length : self->line.size;
-            if (s_line (self, line, line_size, fn, arg, &go_on) < 0)
-                self->too_big = true;
-            argos_text_reset (&self->line);
-            self->skip_lf = *end == '\r';
-            length++;
-        }
-        piece += length;
-        size -= length;
+        at += skip ? 1 : s_take (self, piece + at, size - at, fn, arg, &go_on);
     }
     return self->too_big ? -1 : 0;
 }

@@ -11,6 +11,7 @@
 #include "argos_rehearsal_script.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -78,14 +79,18 @@ s_queue (struct MHD_Connection *conn, int status, const char *type, struct MHD_R
 static enum MHD_Result
 s_say (struct MHD_Connection *conn, int status, const char *text)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer (
-        strlen (text), (void *) (uintptr_t) text, MHD_RESPMEM_MUST_COPY);
+    char *copy = strdup (text); //  Given to the response, which frees it
+    if (!copy)
+        abort ();
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer (strlen (text), copy, MHD_RESPMEM_MUST_FREE);
     return s_queue (conn, status, "application/json", response);
 }
 
 static void
 s_wake (s_stream_t *stream)
 {
+    assert (stream->list);
     DL_DELETE (*stream->list, stream);
     stream->list = NULL;
     MHD_resume_connection (stream->conn);

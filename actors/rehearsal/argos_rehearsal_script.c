@@ -121,7 +121,7 @@ s_add_end (argos_text_t *target, const s_request_t *request, const char *finish,
             "[],\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}"
             "}\n\n",
             (long long) request->prompt, (long long) completion,
-            (long long) (request->prompt + completion));
+            (long long) request->prompt + completion);
         s_add (target, s_head);
         s_add (target, usage);
     }
@@ -143,7 +143,7 @@ s_whole (const s_request_t *request, argos_rehearsal_reply_t *reply, json_t *mes
         "chatcmpl-rehearsal", "object", "chat.completion", "created", 0, "model", "rehearsal",
         "choices", "index", 0, "message", message, "finish_reason", finish, "usage",
         "prompt_tokens", (json_int_t) request->prompt, "completion_tokens", (json_int_t) completion,
-        "total_tokens", (json_int_t) (request->prompt + completion));
+        "total_tokens", (json_int_t) request->prompt + completion);
     char *text = json_dumps (body, JSON_COMPACT);
     reply->content_type = "application/json";
     s_add (&reply->text, text ? text : "{}");
@@ -347,7 +347,7 @@ s_big (const s_request_t *request, argos_rehearsal_reply_t *reply)
     if (!text)
         abort ();
     for (size_t i = 0; i < size; i++)
-        text[i] = i % 8 == 7 ? ' ' : (char) ('a' + (int) (i / 8 % 26));
+        text[i] = "abcdefg "[i % 8];
     text[size] = 0;
     s_say (request, reply, text, size);
     free (text);
