@@ -215,9 +215,10 @@ argos_shell_run (argos_shell_t *self)
     while (!self->stopped) {
         s_handle_timer (self);
         if (self->stopped)
-            return;
+            break;
         int64_t peer_ms = argos_peer_turn (self->peer); //  After the timer: it may have sent
         if (!self->stopped)
             s_poll (self, s_sleep_ms (self, peer_ms));
     }
+    self->stopped = false;
 }

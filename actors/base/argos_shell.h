@@ -38,8 +38,8 @@ void argos_shell_on_command (argos_shell_t *self, void (*fn) (void *arg, zmsg_t 
 int64_t argos_shell_now (void);
 int64_t argos_shell_wall (void);
 
-//  Runs until $TERM or argos_shell_stop. Turns of at most 100 messages, so that no source starves
-//  another.
+//  Runs until $TERM or argos_shell_stop; may be run again then. Turns of at most 100 messages, so
+//  that no source starves another.
 void argos_shell_run (argos_shell_t *self);
 void argos_shell_stop (argos_shell_t *self);
 
