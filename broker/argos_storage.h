@@ -100,6 +100,11 @@ typedef struct {
 } argos_storage_row_t;
 
 typedef struct {
+    int64_t seq; //  A row whose lease a hello has ended
+    int strikes; //  Of the row, after
+} argos_storage_freed_t;
+
+typedef struct {
     argos_storage_op_t op; //  As asked
     uint64_t tag;          //  As asked
     argos_err_t code;      //  ARGOS_OK, or why nothing was changed
@@ -128,9 +133,9 @@ typedef struct {
     size_t gone_count;  //  COMMIT: rows consumed. RELEASE: the row if dead. HELLO: rows buried
     int64_t *gone;      //  gone_count seqs
     size_t freed_count; //  HELLO: rows whose lease was ended and that wait again (not buried)
-    int64_t *freed;     //  freed_count seqs
-    size_t row_count;   //  Rows that entered the queue otherwise
-    argos_storage_row_t *rows; //  row_count of them
+    argos_storage_freed_t *freed; //  freed_count of them
+    size_t row_count;             //  Rows that entered the queue otherwise
+    argos_storage_row_t *rows;    //  row_count of them
 } argos_storage_ans_t;
 
 //  Free a request or an answer with all that it holds. NULL-safe, idempotent.

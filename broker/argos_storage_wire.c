@@ -175,7 +175,8 @@ argos_storage_ans_send (void *socket, const argos_storage_ans_t *ans)
     argos_storage_ans_t flat = *ans;
     flat.parts = NULL;
     flat.pairs = NULL;
-    flat.gone = flat.freed = NULL;
+    flat.gone = NULL;
+    flat.freed = NULL;
     flat.rows = NULL;
     s_put (&at, &flat, 1, sizeof flat);
     s_put (&at, ans->pairs, ans->pair_count, sizeof *ans->pairs);

@@ -38,10 +38,10 @@ argos_store_gone (argos_storage_ans_t *ans, int64_t seq)
 }
 
 void
-argos_store_freed (argos_storage_ans_t *ans, int64_t seq)
+argos_store_freed (argos_storage_ans_t *ans, const argos_store_row_t *row)
 {
     ans->freed = s_grow (ans->freed, ans->freed_count, sizeof *ans->freed);
-    ans->freed[ans->freed_count++] = seq;
+    ans->freed[ans->freed_count++] = (argos_storage_freed_t){ row->seq, row->strikes };
 }
 
 argos_storage_row_t *
@@ -72,7 +72,8 @@ argos_store_clear (argos_storage_ans_t *ans)
     free (ans->gone);
     free (ans->freed);
     free (ans->rows);
-    ans->gone = ans->freed = NULL;
+    ans->gone = NULL;
+    ans->freed = NULL;
     ans->rows = NULL;
     ans->gone_count = ans->freed_count = ans->row_count = 0;
     ans->dead = false;

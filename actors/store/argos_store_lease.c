@@ -166,7 +166,7 @@ s_reconcile (argos_store_t *self, const argos_storage_req_t *req, argos_store_ro
 {
     int strikes = strcmp (row->holder, req->holder) == 0 ? 0 : -1;
     if (!s_end_lease (self, row, strikes, "", ans))
-        argos_store_freed (ans, row->seq);
+        argos_store_freed (ans, row);
 }
 
 bool

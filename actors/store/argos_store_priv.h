@@ -221,7 +221,7 @@ bool argos_store_prune (argos_store_t *self, int64_t now);
 //  argos_store_answer.c: fill in an answer
 bool argos_store_refuse (argos_storage_ans_t *ans, argos_err_t code, const char *reason);
 void argos_store_gone (argos_storage_ans_t *ans, int64_t seq);
-void argos_store_freed (argos_storage_ans_t *ans, int64_t seq);
+void argos_store_freed (argos_storage_ans_t *ans, const argos_store_row_t *row);
 argos_storage_row_t *argos_store_entered (
     argos_storage_ans_t *ans, const argos_store_row_t *row, int64_t bytes);
 void argos_store_clear (argos_storage_ans_t *ans);

@@ -316,7 +316,7 @@ lane_t *argos_lane_get (service_t *service, const char *key);
 lane_t *argos_lane_find (const service_t *service, const char *key);
 entry_t *argos_lane_insert (service_t *service, const char *key, const argos_storage_row_t *row);
 void argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t session);
-void argos_lane_freed (lane_t *lane);
+void argos_lane_freed (lane_t *lane, int strikes);
 void argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count);
 void argos_lane_settle (lane_t *lane);
 void argos_lane_park (lane_t *lane, int64_t until_mono, bool careful);

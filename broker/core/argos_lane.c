@@ -332,10 +332,16 @@ s_unlease (lane_t *lane)
     return session;
 }
 
+//  The head waits again, with so many strikes.
+
 void
-argos_lane_freed (lane_t *lane)
+argos_lane_freed (lane_t *lane, int strikes)
 {
     service_t *service = lane->service;
+    entry_t *entry;
+    DL_FOREACH (lane->entries, entry)
+        if (entry->seq == lane->head)
+            entry->strikes = (uint8_t) (strikes > 255 ? 255 : strikes);
     uint64_t session = s_unlease (lane);
     argos_lane_settle (lane);
     if (session)

@@ -194,12 +194,8 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
         if (ans->code == ARGOS_OK && ans->dead)
             argos_lane_consume (lane, ans->gone, ans->gone_count);
         else if (ans->code == ARGOS_OK && ours) {
-            entry_t *entry;
-            DL_FOREACH (lane->entries, entry)
-                if (entry->seq == item->seq)
-                    entry->strikes = (uint8_t) (ans->strikes > 255 ? 255 : ans->strikes);
             argos_lane_park (lane, s_delay (lane, item), false);
-            argos_lane_freed (lane);
+            argos_lane_freed (lane, ans->strikes);
         }
         else if (ans->code == ARGOS_NO_SPACE && ours && !lane->session)
             argos_lane_lost (lane, ARGOS_NO_SPACE); //  Tried again when the time is over

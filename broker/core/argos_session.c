@@ -372,9 +372,9 @@ argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *an
         return;
     }
     for (size_t i = 0; i < ans->freed_count; i++) {
-        lane_t *lane = argos_lane_of_head (self, ans->freed[i]);
+        lane_t *lane = argos_lane_of_head (self, ans->freed[i].seq);
         if (lane)
-            argos_lane_freed (lane);
+            argos_lane_freed (lane, ans->freed[i].strikes);
     }
     for (size_t i = 0; i < ans->gone_count; i++) {
         lane_t *lane = argos_lane_of_head (self, ans->gone[i]);

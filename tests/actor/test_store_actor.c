@@ -178,7 +178,7 @@ what_was_answered_is_there_after_a_restart_with_its_frames (void **state)
     assert_int_equal (ans->pair_count, 1);
     assert_int_equal (ans->pairs[0].verdict, 'l');
     assert_int_equal (ans->freed_count, 1);
-    assert_int_equal (ans->freed[0], seq);
+    assert_int_equal (ans->freed[0].seq, seq);
     argos_storage_ans_destroy (&ans);
     req = argos_storage_req_new (ARGOS_ST_INDEX, 0);
     argos_storage_req_send (rig->pair, req);

@@ -447,7 +447,7 @@ a_hello_says_of_each_lease_valid_done_or_lost (void **state)
     assert_int_equal (kit->ans->pairs[3].verdict, 'l');
     //  The fourth was on record and not declared: free again, without a strike
     assert_int_equal (kit->ans->freed_count, 1);
-    assert_int_equal (kit->ans->freed[0], seq[3]);
+    assert_int_equal (kit->ans->freed[0].seq, seq[3]);
     assert_true (kit_lease (kit, seq[3], W2) > 0);
     assert_int_equal (kit->ans->strikes, 0);
     assert_int_equal (s_empty_commit (kit, W1, seq[0], lease[0], 1), ARGOS_OK);

@@ -101,8 +101,7 @@ s_stop (argos_sim_net_t *self)
     for (size_t i = 0; i < self->count; i++)
         argos_storage_req_destroy (&self->requests[i]);
     self->count = 0;
-    DL_FOREACH_SAFE (self->sent, msg, next)
-    {
+    DL_FOREACH_SAFE (self->sent, msg, next) {
         DL_DELETE (self->sent, msg);
         argos_sim_msg_destroy (&msg);
     }
@@ -256,10 +255,10 @@ argos_sim_net_recv (argos_sim_net_t *self, uint64_t conn)
 {
     argos_sim_msg_t *msg;
     DL_FOREACH (self->sent, msg)
-    if (msg->conn == conn) {
-        DL_DELETE (self->sent, msg);
-        return msg;
-    }
+        if (msg->conn == conn) {
+            DL_DELETE (self->sent, msg);
+            return msg;
+        }
     return NULL;
 }
 
@@ -303,6 +302,8 @@ argos_sim_net_batch (argos_sim_net_t *self, size_t max, bool answer)
         fprintf (stderr, "%s\n", self->reason);
         abort ();
     }
+    for (size_t i = 0; self->executed && i < count; i++)
+        self->executed (self->arg, requests[i], answers[i]);
     argos_core_clock (self->core, self->mono, self->wall);
     for (size_t i = 0; i < count; i++) {
         if (answer)

@@ -21,18 +21,20 @@ typedef struct argos_sim_msg {
 } argos_sim_msg_t;
 
 typedef struct {
-    argos_core_t *core;                      //  The broker
-    argos_store_t *store;                    //  Its store
-    char path[256];                          //  Of the database
-    bool memory;                             //  The database is memory that outlives the store
-    void *anchor;                            //  Keeps that memory
-    argos_core_config_t config;              //  For the next start
-    int64_t mono, wall;                      //  The clocks, msec
-    argos_storage_req_t **requests;          //  With the store
-    size_t count, room;                      //  How many, room for
-    argos_sim_msg_t *sent;                   //  Not yet received
+    argos_core_t *core;             //  The broker
+    argos_store_t *store;           //  Its store
+    char path[256];                 //  Of the database
+    bool memory;                    //  The database is memory that outlives the store
+    void *anchor;                   //  Keeps that memory
+    argos_core_config_t config;     //  For the next start
+    int64_t mono, wall;             //  The clocks, msec
+    argos_storage_req_t **requests; //  With the store
+    size_t count, room;             //  How many, room for
+    argos_sim_msg_t *sent;          //  Not yet received
+    //  Called for each executed request in order, also when its answer is then lost; NULL = not
+    void (*executed) (void *arg, const argos_storage_req_t *req, const argos_storage_ans_t *ans);
     bool (*deaf) (void *arg, uint64_t conn); //  Whether a connection takes nothing; NULL = all do
-    void *arg;                               //  For deaf
+    void *arg;                               //  For both
     char reason[256];                        //  Why the store has failed
 } argos_sim_net_t;
 
@@ -73,6 +75,13 @@ void argos_sim_net_sleep (argos_sim_net_t *self, int64_t ms);
 //  The next message for a connection, the caller's; NULL = none.
 argos_sim_msg_t *argos_sim_net_recv (argos_sim_net_t *self, uint64_t conn);
 void argos_sim_msg_destroy (argos_sim_msg_t **self_p);
+
+//  Whether the core has asked for nothing that is not answered.
+bool argos_sim_net_quiet (const argos_sim_net_t *self);
+
+//  Compares the index of the core, its leases and its slots with the rows. NULL = they agree, else
+//  a sentence (static). Only when quiet.
+const char *argos_sim_net_difference (argos_sim_net_t *self);
 
 //  What waits for a connection is lost.
 void argos_sim_net_cut (argos_sim_net_t *self, uint64_t conn);
