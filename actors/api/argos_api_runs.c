@@ -152,73 +152,45 @@ s_find_post (const argos_api_t *self, const char *run_id, bool waiting)
     return NULL;
 }
 
-//  A keyed post has been answered: the next one with its key may go, or shares the trouble.
+//  Answer a post, as its commit was answered, and free it.
 
 static void
-s_next_post (argos_api_t *self, const char *run_id, argos_err_t code)
+s_settle (argos_api_call_t *call, argos_err_t code)
 {
-    argos_api_call_t *next;
-    while ((next = s_find_post (self, run_id, true))) {
-        DL_DELETE (self->posts, next);
-        next->waiting = false;
-        if (code == ARGOS_OK || code == ARGOS_CONFLICT) {
-            argos_api_start (next);
-            return;
-        }
-        argos_api_unavailable (next->req, code);
-        argos_api_call_destroy (&next);
-    }
-}
-
-static void
-s_on_commit (void *arg, const argos_peer_answer_t *answer)
-{
-    argos_api_call_t *call = arg;
     argos_api_t *self = call->api;
-    char run_id[ARGOS_API_RUN_ID_SIZE];
-    memcpy (run_id, call->run_id, sizeof run_id);
-    bool keyed = call->keyed;
-    if (keyed)
+    if (call->keyed) //  Then it is on the list. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
         DL_DELETE (self->posts, call);
     if (!call->status)
-        argos_api_slot_stored (self, call->run_id, answer->code == ARGOS_OK);
-    if (answer->code == ARGOS_OK)
+        argos_api_slot_stored (self, call->run_id, code == ARGOS_OK);
+    if (code == ARGOS_OK)
         s_started (call);
-    else if (answer->code == ARGOS_CONFLICT && call->keyed)
+    else if (code == ARGOS_CONFLICT && call->keyed)
         argos_http_error (call->req, 409, "invalid_request_error", "idempotency_key_conflict", NULL,
             "This Idempotency-Key was used with another request.");
-    else if (answer->code == ARGOS_TOO_BIG)
+    else if (code == ARGOS_TOO_BIG)
         argos_http_error (call->req, 400, "invalid_request_error", "content_too_long", NULL,
             "The run is larger than the broker takes.");
     else
-        argos_api_unavailable (call->req, answer->code);
+        argos_api_unavailable (call->req, code);
     argos_api_call_destroy (&call);
-    if (keyed)
-        s_next_post (self, run_id, answer->code);
 }
 
-void
-argos_api_start (argos_api_call_t *call)
+static argos_peer_answer_fn s_on_commit;
+
+//  Send the commit; ARGOS_OK when its answer will come.
+
+static argos_err_t
+s_commit (argos_api_call_t *call)
 {
     argos_api_t *self = call->api;
     argos_run_problem_t problem;
     char lane[ARGOS_RUN_SESSION_MAX + 1];
+    if (self->stopping)
+        return ARGOS_GONE;
     json_t *inbound =
         argos_run_request_inbound (&call->run, call->run_id, call->session_key, lane, &problem);
-    if (call->keyed) {
-        //  One at a time: to the peer, two commits of one id at once are a mistake
-        call->waiting = s_find_post (self, call->run_id, false) != NULL;
-        DL_APPEND (self->posts, call);
-        if (call->waiting) {
-            json_decref (inbound);
-            return;
-        }
-    }
-    if (!inbound || self->stopping) { //  Its size was checked when the request came in
-        json_decref (inbound);
-        s_on_commit (call, &(argos_peer_answer_t){ .code = ARGOS_GONE, .reason = "", .part = -1 });
-        return;
-    }
+    if (!inbound)
+        return ARGOS_TOO_BIG;
     const argos_peer_part_t parts[] = {
         { .type = "run.create",
             .to = "store",
@@ -231,10 +203,59 @@ argos_api_start (argos_api_call_t *call)
             .durable = true,
             .body = inbound },
     };
-    argos_err_t code = argos_peer_commit (
+    return argos_peer_commit (
         argos_shell_peer (self->shell), call->commit_id, parts, 2, s_on_commit, call);
+}
+
+//  A keyed post has been answered: the next one with its key may go, or shares the trouble.
+
+static void
+s_next_post (argos_api_t *self, const char *run_id, argos_err_t code)
+{
+    argos_api_call_t *next;
+    while ((next = s_find_post (self, run_id, true))) {
+        next->waiting = false;
+        if (code == ARGOS_OK || code == ARGOS_CONFLICT) {
+            code = s_commit (next);
+            if (code == ARGOS_OK)
+                return;
+        }
+        s_settle (next, code);
+    }
+}
+
+static void
+s_finish (argos_api_call_t *call, argos_err_t code)
+{
+    argos_api_t *self = call->api;
+    char run_id[ARGOS_API_RUN_ID_SIZE];
+    memcpy (run_id, call->run_id, sizeof run_id);
+    bool keyed = call->keyed;
+    s_settle (call, code);
+    if (keyed)
+        s_next_post (self, run_id, code);
+}
+
+static void
+s_on_commit (void *arg, const argos_peer_answer_t *answer)
+{
+    s_finish (arg, answer->code);
+}
+
+void
+argos_api_start (argos_api_call_t *call)
+{
+    argos_api_t *self = call->api;
+    if (call->keyed) {
+        //  One at a time: to the peer, two commits of one id at once are a mistake
+        call->waiting = s_find_post (self, call->run_id, false) != NULL;
+        DL_APPEND (self->posts, call);
+    }
+    if (call->waiting)
+        return;
+    argos_err_t code = s_commit (call);
     if (code != ARGOS_OK)
-        s_on_commit (call, &(argos_peer_answer_t){ .code = code, .reason = "", .part = -1 });
+        s_finish (call, code);
 }
 
 //  A keyed post: a run that is there already is met, not made.

@@ -231,7 +231,7 @@ the_row_keeps_the_beginning_of_the_prompt (void **state)
     argos_run_problem_t problem;
     char body[2200] = "{\"input\":\"x";
     for (int i = 0; i < 1000; i++)
-        memcpy (body + 11 + 2 * i, "\xC3\xA9", 2);
+        body[11 + 2 * i] = '\xC3', body[12 + 2 * i] = '\xA9';
     memcpy (body + 2011, "\"}", 3);
     assert_int_equal (argos_run_request_read (body, strlen (body), &request, &problem), 0);
     json_t *row = argos_run_request_row (&request, RUN);
