@@ -1,0 +1,130 @@
+//  argos - the command line client: chat, and a look at what the daemon does.
+//
+//  Invariant: an ordinary peer over ipc; nothing here reads the database or the daemon's memory.
+//  Exit codes: 0 done, 1 failed or refused, 2 usage, 69 no daemon.
+
+#include "argos_cli.h"
+#include "argos_schema.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static const char help[] =
+    "argos chat [--chat NAME]          talk to the agent; NAME is another conversation (main)\n"
+    "argos status                      what the daemon does\n"
+    "argos runs list                   the newest runs\n"
+    "argos runs show ID                one run\n"
+    "argos runs events ID              its events, until it is over\n"
+    "argos runs stop ID                stop it\n"
+    "argos dead list                   messages that were given up\n"
+    "argos dead show SEQ               one of them\n"
+    "argos dead redrive SEQ            try it again\n"
+    "argos dead drop SEQ               forget it\n"
+    "argos provider test               one short turn with the provider that serves\n"
+    "argos help | --version\n"
+    "\n"
+    "Each takes --home DIR (the folder of argosd; else $ARGOS_HOME, else ~/.argos) and --json.\n"
+    "Exit: 0 done, 1 failed or refused, 2 usage, 69 no daemon is running.\n";
+
+static const struct {
+    const char *name;              //  First word
+    argos_cli_command_t *function; //  What it does
+} commands[] = {
+    { "chat", argos_command_chat },
+    { "status", argos_command_status },
+    { "runs", argos_command_runs },
+    { "dead", argos_command_dead },
+    { "provider", argos_command_provider },
+};
+
+//  Takes --home and --json out of the line, wherever they stand. Returns the words that are left,
+//  or -1.
+
+static int
+s_options (argos_cli_t *self, int argc, char **argv, const char **ret_home)
+{
+    int left = 1;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp (argv[i], "--json") == 0)
+            self->json = true;
+        else if (strcmp (argv[i], "--home") == 0) {
+            if (i + 1 >= argc)
+                return -1;
+            *ret_home = argv[++i];
+        }
+        else if (strncmp (argv[i], "--home=", 7) == 0)
+            *ret_home = argv[i] + 7;
+        else
+            argv[left++] = argv[i];
+    }
+    return left;
+}
+
+//  SIGINT and its kind are read from a descriptor; blocked before any thread is started.
+
+static int
+s_signals (void)
+{
+    sigset_t set;
+    sigemptyset (&set);
+    sigaddset (&set, SIGINT);
+    sigaddset (&set, SIGTERM);
+    sigaddset (&set, SIGHUP);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    return signalfd (-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int
+s_run (argos_cli_t *self, argos_cli_command_t *function, int argc, char **argv)
+{
+    char reason[256];
+    self->signal_fd = s_signals ();
+    if (self->signal_fd < 0) {
+        perror ("argos: signalfd");
+        return CLI_FAILED;
+    }
+    zsys_handler_set (NULL); //  czmq would catch the signals
+    json_object_seed (0);
+    if (argos_schema_init (reason) != 0) {
+        fprintf (stderr, "argos: %s\n", reason);
+        return CLI_FAILED;
+    }
+    int rc = function (self, argc, argv);
+    argos_cli_disconnect (self);
+    argos_schema_term ();
+    close (self->signal_fd);
+    return rc;
+}
+
+int
+main (int argc, char **argv)
+{
+    static argos_cli_t cli;
+    const char *home = NULL;
+    setlocale (LC_CTYPE, "");
+    int left = s_options (&cli, argc, argv, &home);
+    if (left < 0)
+        return argos_cli_usage ("--home needs a folder");
+    const char *word = left > 1 ? argv[1] : "";
+    if (strcmp (word, "help") == 0 || strcmp (word, "--help") == 0 || strcmp (word, "-h") == 0) {
+        fputs (help, stdout);
+        return CLI_OK;
+    }
+    if (strcmp (word, "--version") == 0) {
+        puts ("argos " ARGOS_VERSION);
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp (commands[i].name, word) == 0) {
+            if (argos_cli_find (&cli, home) != 0)
+                return argos_cli_usage ("%s", cli.reason);
+            return s_run (&cli, commands[i].function, left - 2, argv + 2);
+        }
+    return *word ? argos_cli_usage ("there is no command %s", word)
+                 : argos_cli_usage ("a command is needed");
+}

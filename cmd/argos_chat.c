@@ -1,0 +1,421 @@
+//  argos_chat - `argos chat`: a conversation at the terminal.
+//
+//  An adapter like any other: what is typed is a durable message.inbound, what is answered is
+//  leased from deliver.cli.NAME and receipted; the topic of the run is only for seeing it come. So
+//  an answer survives the client: it is shown at the next start.
+//
+//  Invariant: each message sent is a chat_run_t until its answer has been shown. Without a terminal
+//  the next line is sent when nothing is waited for, and the end of input ends the chat.
+//  Limits: one client for a NAME; a newer one supersedes this one.
+
+#include "argos_chat.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define DELIVERY_MS 3000 //  A run has ended, its delivery has not come: show what the run says
+#define SLOTS 4          //  Deliveries at a time
+
+static void s_settle (chat_t *self);
+
+//  ------------------------------------------------------------------------------------------------
+//  Runs
+
+static chat_run_t *
+s_run_new (chat_t *self)
+{
+    unsigned char noise[16];
+    chat_run_t *run = calloc (1, sizeof *run);
+    if (!run)
+        abort ();
+    run->chat = self;
+    run->segment = -1;
+    randombytes_buf (noise, sizeof noise);
+    memcpy (run->run_id, "run_", 4);
+    sodium_bin2hex (run->run_id + 4, sizeof run->run_id - 4, noise, sizeof noise);
+    snprintf (run->message_id, sizeof run->message_id, "%lld.%llu", (long long) self->started,
+        (unsigned long long) ++self->sent);
+    LL_APPEND (self->runs, run);
+    return run;
+}
+
+static void
+s_run_free (chat_run_t *run)
+{
+    free (run->shown);
+    free (run->ending);
+    free (run);
+}
+
+//  Its answer has been shown: it is not waited for any more.
+
+static void
+s_run_over (chat_run_t *run)
+{
+    chat_t *self = run->chat;
+    char topic[CHAT_RUN_ID_SIZE + 8];
+    snprintf (topic, sizeof topic, "run.%s", run->run_id);
+    argos_peer_unsubscribe (self->cli->peer, topic);
+    LL_DELETE (self->runs, run);
+    run->over = true;
+    if (!run->asked)
+        s_run_free (run);
+    s_settle (self);
+}
+
+static chat_run_t *
+s_run_find (chat_t *self, const char *run_id)
+{
+    chat_run_t *run;
+    LL_FOREACH (self->runs, run)
+        if (strcmp (run->run_id, run_id) == 0)
+            break;
+    return run;
+}
+
+//  A notice without a run answers a command; an error without one, the message that was refused.
+
+static chat_run_t *
+s_run_answered (chat_t *self, const char *reply_to, const char *kind)
+{
+    chat_run_t *run;
+    LL_FOREACH (self->runs, run)
+        if (strcmp (run->message_id, reply_to) == 0)
+            break;
+    return run && (run->command || strcmp (kind, "error") == 0) ? run : NULL;
+}
+
+//  The prompt stands, and plain lines are read, while nothing is waited for; leaving waits for it,
+//  too.
+
+static void
+s_settle (chat_t *self)
+{
+    if (self->runs)
+        return;
+    if (self->leaving)
+        argos_shell_stop (self->cli->shell);
+    else
+        argos_term_show (self->term);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  What is typed
+
+static void
+s_on_sent (void *arg, const argos_peer_answer_t *answer)
+{
+    chat_run_t *run = (chat_run_t *) arg;
+    chat_t *self = run->chat;
+    run->asked = false;
+    if (run->over) {
+        s_run_free (run);
+        return;
+    }
+    if (answer->code == ARGOS_OK || answer->code == ARGOS_GONE)
+        return; //  Gone: we are leaving ourselves
+    if (self->cli->json)
+        argos_chat_event (self, "refused", run->run_id,
+            json_pack (
+                "{s:s,s:s}", "code", argos_err_name (answer->code), "reason", answer->reason));
+    else
+        argos_term_line (
+            self->term, "not accepted: %s (%s)", answer->reason, argos_err_name (answer->code));
+    self->rc = CLI_FAILED;
+    s_run_over (run);
+}
+
+static void
+s_say (chat_t *self, const char *text)
+{
+    char id[160], topic[CHAT_RUN_ID_SIZE + 8], key[128];
+    chat_run_t *run = s_run_new (self);
+    snprintf (id, sizeof id, "%s.%s", self->name, run->message_id);
+    snprintf (key, sizeof key, "cli:%s:%s", self->name, self->name);
+    snprintf (topic, sizeof topic, "run.%s", run->run_id);
+    run->command = text[0] == '/';
+    run->asked = true;
+    argos_term_hide (self->term);
+    argos_peer_subscribe (self->cli->peer, topic, 0);
+    argos_peer_part_t part = { .type = "message.inbound",
+        .to = "service:gateway",
+        .id = id,
+        .key = key,
+        .durable = true,
+        .urgent = run->command,
+        .body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:s}", "source", "platform", "cli",
+            "account", self->name, "chat_id", self->name, "chat_type", "dm", "user_id", self->user,
+            "user_name", self->user, "text", text, "message_id", run->message_id, "run_id",
+            run->run_id) };
+    argos_err_t code = part.body ? argos_peer_send (self->cli->peer, &part, s_on_sent, run)
+                                 : ARGOS_INVALID; //  What was typed is no UTF-8
+    if (code != ARGOS_OK) {
+        argos_peer_answer_t answer = { .code = code,
+            .reason = part.body ? argos_err_text (code) : "the text is not UTF-8" };
+        s_on_sent (run, &answer);
+    }
+}
+
+static void
+s_on_line (void *ctx, const char *line)
+{
+    chat_t *self = (chat_t *) ctx;
+    if (!line || strcmp (line, "/quit") == 0 || strcmp (line, "/exit") == 0) {
+        self->leaving = true;
+        argos_term_hide (self->term);
+        //  A person who leaves does not wait: the answer is kept, and shown at the next start
+        if (line || argos_term_is_interactive (self->term))
+            argos_shell_stop (self->cli->shell);
+        s_settle (self);
+    }
+    else if (line[strspn (line, " \t\r")] == '\0')
+        s_settle (self);
+    else
+        s_say (self, line);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  What comes
+
+//  Its delivery is long in coming: the topic has said all there is.
+
+static void
+s_on_overdue (void *arg)
+{
+    chat_t *self = (chat_t *) arg;
+    chat_run_t *run = self->runs;
+    while (run && !run->ending)
+        run = run->next;
+    if (!run)
+        return;
+    argos_chat_answer (self, run, run->failed ? "error" : "answer", run->ending, false);
+    if (run->failed)
+        self->rc = CLI_FAILED;
+    s_run_over (run);
+    argos_shell_timer (
+        self->cli->shell, argos_shell_now () + DELIVERY_MS, s_on_overdue, self); //  For the next
+}
+
+static void
+s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+{
+    chat_t *self = (chat_t *) ctx;
+    chat_run_t *run = strncmp (topic, "run.", 4) == 0 ? s_run_find (self, topic + 4) : NULL;
+    if (!run)
+        return;
+    argos_chat_entry (run, msg);
+    if (run->ending)
+        argos_shell_timer (self->cli->shell, argos_shell_now () + DELIVERY_MS, s_on_overdue, self);
+}
+
+static const char *
+s_text (const json_t *body, const char *name)
+{
+    const char *text = json_string_value (json_object_get (body, name));
+    return text ? text : "";
+}
+
+static void
+s_on_lease (void *ctx, const argos_peer_msg_t *msg)
+{
+    chat_t *self = (chat_t *) ctx;
+    argos_lease_t *lease = msg->lease;
+    if (strcmp (msg->type, "deliver.request") != 0) {
+        argos_lease_release (&lease, 0, false, "unknown_type");
+        return;
+    }
+    const char *run_id = s_text (msg->body, "run_id"), *kind = s_text (msg->body, "kind");
+    chat_run_t *run = s_run_find (self, run_id);
+    if (!run && !*run_id)
+        run = s_run_answered (self, s_text (msg->body, "reply_to"), kind);
+    if (self->cli->json)
+        argos_chat_event (self, msg->type, run_id, json_incref (msg->body));
+    argos_chat_answer (self, run, kind, s_text (msg->body, "text"), msg->attempt > 1);
+    json_t *receipt = json_pack ("{s:s}", "state", "sent");
+    if (*run_id)
+        json_object_set_new (receipt, "run_id", json_string (run_id));
+    argos_peer_part_t part = { .type = "receipt.put", .to = "store", .body = receipt };
+    argos_lease_done (lease, &part, 1, NULL, 0, NULL, NULL);
+    if (run && strcmp (kind, "error") == 0)
+        self->rc = CLI_FAILED;
+    if (run)
+        s_run_over (run);
+}
+
+static void
+s_on_welcome (void *ctx, bool new_store)
+{
+    (void) new_store;
+    argos_cli_welcome (((chat_t *) ctx)->cli);
+}
+
+static void
+s_on_final (void *ctx, argos_err_t code, const char *reason)
+{
+    argos_cli_final (((chat_t *) ctx)->cli, code, reason);
+}
+
+static void
+s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
+{
+    chat_t *self = (chat_t *) ctx;
+    if (strncmp (id, "service:", 8) != 0)
+        return; //  A topic that is not there, a receipt: nothing that the person could do
+    argos_term_line (
+        self->term, "answers can't be received: %s (%s)", reason, argos_err_name (code));
+    self->rc = CLI_FAILED;
+    argos_shell_stop (self->cli->shell);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Ctrl-C
+
+//  The run's row names the session, whose lane takes the stop.
+
+static void
+s_on_row (void *arg, const argos_peer_answer_t *answer)
+{
+    chat_t *self = (chat_t *) arg;
+    const json_t *row = json_object_get (answer->body, "run");
+    const char *session = s_text (row, "session_id"), *run_id = s_text (row, "run_id");
+    if (answer->code == ARGOS_GONE)
+        return;
+    if (!*session) {
+        argos_term_line (self->term, "[not begun yet; Ctrl-C again, or Ctrl-D to leave]");
+        return;
+    }
+    argos_peer_part_t part = { .type = "turn.stop",
+        .to = "service:turn",
+        .key = session,
+        .durable = true,
+        .side = true,
+        .urgent = true,
+        .body = json_pack ("{s:s,s:s}", "run_id", run_id, "reason", "stopped by the user") };
+    if (argos_peer_send (self->cli->peer, &part, NULL, NULL) == ARGOS_OK)
+        argos_term_line (self->term, "[stopping]");
+}
+
+static void
+s_on_signal (void *ctx, int signal)
+{
+    chat_t *self = (chat_t *) ctx;
+    if (signal == SIGINT && self->runs) {
+        argos_peer_part_t part = { .type = "run.get",
+            .to = "store",
+            .body = json_pack ("{s:s}", "run_id", self->runs->run_id) };
+        argos_peer_send (self->cli->peer, &part, s_on_row, self);
+    }
+    else if (signal == SIGINT && argos_term_is_interactive (self->term)) {
+        argos_term_line (self->term, "[Ctrl-D or /quit ends the chat]");
+        argos_term_reset (self->term);
+    }
+    else {
+        self->rc = CLI_FAILED;
+        argos_shell_stop (self->cli->shell);
+    }
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The command
+
+//  Says who answers here.
+
+static void
+s_introduce (chat_t *self)
+{
+    json_t *agent = NULL;
+    argos_err_t code = argos_cli_ask (self->cli, "actor:agent", "agent.status", NULL, &agent);
+    if (self->cli->json)
+        argos_chat_event (self, "agent.status.result", NULL, json_incref (agent));
+    else if (code != ARGOS_OK)
+        argos_term_line (
+            self->term, "chat %s · no agent is connected: %s", self->name, self->cli->reason);
+    else if (json_is_true (json_object_get (agent, "rehearsal")))
+        argos_term_line (self->term,
+            "chat %s · rehearsal provider: no model is configured, answers are scripted",
+            self->name);
+    else
+        argos_term_line (self->term, "chat %s · %s, model %s", self->name,
+            argos_cli_text (agent, "kind"), argos_cli_text (agent, "model"));
+    if (!self->cli->json && json_is_string (json_object_get (agent, "problem")))
+        argos_term_line (self->term, "problem: %s", argos_cli_text (agent, "problem"));
+    json_decref (agent);
+}
+
+static int
+s_read_options (chat_t *self, int argc, char **argv)
+{
+    const char *name = "main";
+    for (int i = 0; i < argc; i++) {
+        if (strcmp (argv[i], "--chat") == 0 && i + 1 < argc)
+            name = argv[++i];
+        else if (strncmp (argv[i], "--chat=", 7) == 0)
+            name = argv[i] + 7;
+        else
+            return argos_cli_usage ("chat knows --chat NAME, not %s", argv[i]);
+    }
+    size_t size = strlen (name);
+    if (size == 0 || size > 40 || strspn (name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != size)
+        return argos_cli_usage ("the name of a chat is 1 to 40 of a-z 0-9 _ -");
+    memcpy (self->name, name, size + 1);
+    const struct passwd *user = getpwuid (getuid ());
+    snprintf (self->user, sizeof self->user, "%s", user ? user->pw_name : "user");
+    return CLI_OK;
+}
+
+static void
+s_talk (chat_t *self)
+{
+    char history[PATH_MAX + 32];
+    snprintf (history, sizeof history, "%s/chat_history", self->cli->home);
+    self->term = argos_term_new (self->cli->shell, self->cli->json, history, s_on_line, self);
+    s_introduce (self);
+    if (!self->cli->final) {
+        self->cli->on_signal = s_on_signal;
+        self->cli->signal_ctx = self;
+        argos_peer_serve (self->cli->peer, self->service, SLOTS, NULL);
+        argos_term_show (self->term);
+        argos_shell_run (self->cli->shell);
+    }
+    argos_term_hide (self->term);
+    if (self->cli->final) {
+        argos_term_break (self->term);
+        fprintf (stderr, "argos: %s\n", self->cli->reason);
+        self->rc = CLI_FAILED;
+    }
+}
+
+int
+argos_command_chat (argos_cli_t *self, int argc, char **argv)
+{
+    chat_t chat = { .cli = self, .started = argos_shell_wall () };
+    int rc = s_read_options (&chat, argc, argv);
+    if (rc != CLI_OK)
+        return rc;
+    char peer[64];
+    snprintf (peer, sizeof peer, "cli.%s", chat.name);
+    snprintf (chat.service, sizeof chat.service, "deliver.cli.%s", chat.name);
+    argos_peer_handlers_t handlers = { .ctx = &chat,
+        .on_welcome = s_on_welcome,
+        .on_lease = s_on_lease,
+        .on_entry = s_on_entry,
+        .on_refused = s_on_refused,
+        .on_final = s_on_final };
+    rc = argos_cli_connect (self, peer, &handlers);
+    if (rc != CLI_OK)
+        return rc;
+    s_talk (&chat);
+    argos_cli_disconnect (self); //  Answers what is unanswered: before the runs are freed
+    argos_term_destroy (&chat.term);
+    while (chat.runs) {
+        chat_run_t *run = chat.runs;
+        LL_DELETE (chat.runs, run);
+        s_run_free (run);
+    }
+    return chat.rc;
+}

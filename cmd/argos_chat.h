@@ -1,0 +1,55 @@
+//  argos_chat - the state of one chat, shared by the files that talk (argos_chat.c) and show
+//  (argos_chat_show.c).
+
+#ifndef ARGOS_CHAT_H
+#define ARGOS_CHAT_H
+
+#include "argos_cli.h"
+#include "argos_term.h"
+
+#define CHAT_RUN_ID_SIZE 37 //  run_, 32 hex digits, and the end
+
+typedef struct chat chat_t;
+typedef struct chat_run chat_run_t;
+
+//  A message that has been sent and whose answer has not been shown to the end
+
+struct chat_run {
+    chat_t *chat;                  //  Ours
+    char run_id[CHAT_RUN_ID_SIZE]; //  Its run
+    char message_id[80];           //  Id of the message
+    bool command;                  //  Begins with a slash: a notice is its answer
+    bool asked;                    //  The send has not been answered
+    bool over;                     //  Shown to the end; freed once it is not `asked`
+    int64_t segment;               //  Segment that is shown
+    char *shown;                   //  What was shown of it
+    size_t size, room;             //  Used and allocated
+    char *ending;                  //  The run has ended with this text; the delivery is to come
+    bool failed;                   //  It ended as a failure
+    chat_run_t *next;              //  In order of sending
+};
+
+struct chat {
+    argos_cli_t *cli;   //  Ours
+    argos_term_t *term; //  Keyboard and screen
+    char name[48];      //  Of the chat
+    char user[64];      //  Who types
+    char service[64];   //  Its deliveries
+    chat_run_t *runs;   //  Waiting for answers
+    uint64_t sent;      //  Messages sent
+    int64_t started;    //  Wall msec, part of the ids
+    bool leaving;       //  End as soon as nothing is waited for
+    int rc;             //  Exit code
+};
+
+//  argos_chat_show.c: entries of a run's topic, and deliveries.
+void argos_chat_entry (chat_run_t *run, const argos_peer_msg_t *msg);
+
+//  Shows what of the answer has not been shown. run NULL: an answer nobody waits for here.
+void argos_chat_answer (
+    chat_t *self, chat_run_t *run, const char *kind, const char *text, bool again);
+
+//  One event of --json. Steals body.
+void argos_chat_event (chat_t *self, const char *type, const char *run_id, json_t *body);
+
+#endif

@@ -1,0 +1,363 @@
+//  argos_cli - what the commands of `argos` share.
+//
+//  Invariant: the loop runs only inside argos_cli_connect, argos_cli_ask, argos_cli_send and the
+//  chat; each ends by an answer, a deadline or a signal. Limits: ASK_MS for an answer.
+
+#include "argos_cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_MS 15000    //  Patience with an answer
+#define WELCOME_MS 5000 //  Patience with the welcome
+#define RING 8          //  Texts that live at a time
+
+//  An answer that is waited for
+
+typedef struct {
+    argos_cli_t *cli; //  Who waits
+    bool there;       //  It has come
+    bool abandoned;   //  Nobody waits any more
+    argos_err_t code; //  Its code
+    json_t *body;     //  Of a reply
+} cli_answer_t;
+
+//  ------------------------------------------------------------------------------------------------
+//  Where the daemon is
+
+//  The first line of run/broker.endpoint, if there is one
+
+static bool
+s_read_pointer (argos_cli_t *self)
+{
+    char path[PATH_MAX + 32];
+    snprintf (path, sizeof path, "%s/run/broker.endpoint", self->home);
+    FILE *file = fopen (path, "re");
+    if (!file)
+        return false;
+    bool found = fgets (self->endpoint, sizeof self->endpoint, file) != NULL;
+    fclose (file);
+    self->endpoint[strcspn (self->endpoint, "\r\n")] = '\0';
+    return found && self->endpoint[0];
+}
+
+int
+argos_cli_find (argos_cli_t *self, const char *home)
+{
+    const char *own = home ? home : getenv ("ARGOS_HOME"), *user = getenv ("HOME");
+    int size = -1;
+    if (own && *own)
+        size = snprintf (self->home, sizeof self->home, "%s", own);
+    else if (user && *user)
+        size = snprintf (self->home, sizeof self->home, "%s/.argos", user);
+    if (size < 0 || (size_t) size >= sizeof self->home) {
+        snprintf (self->reason, sizeof self->reason,
+            "name the folder of argosd: --home DIR or ARGOS_HOME");
+        return -1;
+    }
+    char resolved[PATH_MAX]; //  As argosd does, for the name of the socket
+    if (realpath (self->home, resolved))
+        memcpy (self->home, resolved, strlen (resolved) + 1);
+    if (!s_read_pointer (self)) {
+        size = snprintf (self->endpoint, sizeof self->endpoint, "ipc://%.*s/run/broker.sock",
+            PATH_MAX - 32, self->home);
+        if (size < 0 || (size_t) size >= sizeof self->endpoint)
+            return -1;
+    }
+    return 0;
+}
+
+//  Whether somebody listens there. ØMQ would wait for it without a word.
+
+static bool
+s_is_listening (const argos_cli_t *self)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (strncmp (self->endpoint, "ipc://", 6) != 0)
+        return true; //  Only the welcome can tell
+    const char *path = self->endpoint + 6;
+    if (strlen (path) >= sizeof address.sun_path)
+        return false;
+    memcpy (address.sun_path, path, strlen (path) + 1);
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    int rc = connect (fd, (const struct sockaddr *) &address, sizeof address);
+    close (fd);
+    return rc == 0;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The connection
+
+void
+argos_cli_welcome (argos_cli_t *self)
+{
+    if (!self->welcome)
+        argos_shell_stop (self->shell);
+    self->welcome = true;
+}
+
+void
+argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason)
+{
+    self->final = true;
+    snprintf (self->reason, sizeof self->reason, "%s",
+        code == ARGOS_SUPERSEDED ? "another client of the same name has connected; this one ends"
+                                 : reason);
+    argos_shell_stop (self->shell);
+}
+
+static void
+s_on_welcome (void *ctx, bool new_store)
+{
+    (void) new_store;
+    argos_cli_welcome ((argos_cli_t *) ctx);
+}
+
+static void
+s_on_final (void *ctx, argos_err_t code, const char *reason)
+{
+    argos_cli_final ((argos_cli_t *) ctx, code, reason);
+}
+
+static void
+s_on_signal (void *arg)
+{
+    argos_cli_t *self = (argos_cli_t *) arg;
+    struct signalfd_siginfo info;
+    if (read (self->signal_fd, &info, sizeof info) != sizeof info)
+        return;
+    if (self->on_signal) {
+        self->on_signal (self->signal_ctx, (int) info.ssi_signo);
+        return;
+    }
+    self->interrupted = true;
+    argos_shell_stop (self->shell);
+}
+
+static void
+s_on_timeout (void *arg)
+{
+    argos_shell_stop (((argos_cli_t *) arg)->shell);
+}
+
+int
+argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handlers_t *handlers)
+{
+    argos_peer_config_t config = { .name = name, .endpoint = self->endpoint };
+    if (handlers)
+        config.handlers = *handlers;
+    else
+        config.handlers = (argos_peer_handlers_t){
+            .ctx = self, .on_welcome = s_on_welcome, .on_final = s_on_final
+        };
+    if (!s_is_listening (self)) {
+        fprintf (stderr, "argos: no daemon is running in %s; start argosd\n", self->home);
+        return CLI_DOWN;
+    }
+    self->shell = argos_shell_new (NULL, &config);
+    if (!self->shell) {
+        fprintf (stderr, "argos: can't connect to %s as %s\n", self->endpoint, name);
+        return CLI_DOWN;
+    }
+    self->peer = argos_shell_peer (self->shell);
+    argos_shell_fd (self->shell, self->signal_fd, s_on_signal, self);
+    argos_shell_timer (self->shell, argos_shell_now () + WELCOME_MS, s_on_timeout, self);
+    argos_shell_run (self->shell);
+    argos_shell_timer (self->shell, -1, NULL, NULL);
+    if (self->welcome && !self->final)
+        return CLI_OK;
+    if (self->final)
+        fprintf (stderr, "argos: %s\n", self->reason);
+    else if (!self->interrupted)
+        fprintf (stderr, "argos: the daemon at %s does not answer\n", self->endpoint);
+    argos_cli_disconnect (self);
+    return self->final || self->interrupted ? CLI_FAILED : CLI_DOWN;
+}
+
+int
+argos_cli_connect_plain (argos_cli_t *self)
+{
+    char name[64];
+    snprintf (name, sizeof name, "cmd.%ld", (long) getpid ());
+    return argos_cli_connect (self, name, NULL);
+}
+
+void
+argos_cli_disconnect (argos_cli_t *self)
+{
+    argos_shell_destroy (&self->shell);
+    self->peer = NULL;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Questions
+
+static void
+s_answered (void *arg, const argos_peer_answer_t *answer)
+{
+    cli_answer_t *self = (cli_answer_t *) arg;
+    if (self->abandoned) {
+        free (self);
+        return;
+    }
+    self->there = true;
+    self->code = answer->code;
+    self->body = json_incref (answer->body);
+    if (answer->code != ARGOS_OK)
+        snprintf (self->cli->reason, sizeof self->cli->reason, "%s", answer->reason);
+    argos_shell_stop (self->cli->shell);
+}
+
+static argos_err_t
+s_not_answered (argos_cli_t *self)
+{
+    if (!self->final)
+        snprintf (self->reason, sizeof self->reason, "%s",
+            self->interrupted ? "interrupted" : "the daemon does not answer");
+    return ARGOS_EXPIRED;
+}
+
+//  Sends, and runs the loop until the answer is there. One that comes later frees itself.
+
+static argos_err_t
+s_exchange (argos_cli_t *self, const argos_peer_part_t *part, json_t **ret_reply)
+{
+    cli_answer_t *answer = calloc (1, sizeof *answer);
+    if (!answer)
+        abort ();
+    answer->cli = self;
+    argos_err_t code = argos_peer_send (self->peer, part, s_answered, answer);
+    if (code != ARGOS_OK) {
+        snprintf (self->reason, sizeof self->reason, "%s", argos_err_text (code));
+        free (answer);
+        return code;
+    }
+    argos_shell_timer (self->shell, argos_shell_now () + ASK_MS, s_on_timeout, self);
+    argos_shell_run (self->shell);
+    argos_shell_timer (self->shell, -1, NULL, NULL);
+    if (!answer->there) {
+        answer->abandoned = true;
+        return s_not_answered (self);
+    }
+    code = answer->code;
+    if (ret_reply && code == ARGOS_OK)
+        *ret_reply = answer->body;
+    else
+        json_decref (answer->body);
+    free (answer);
+    return code;
+}
+
+argos_err_t
+argos_cli_ask (
+    argos_cli_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply)
+{
+    argos_peer_part_t part = { .type = type, .to = to, .ttl_ms = ASK_MS - 1000, .body = body };
+    if (ret_reply)
+        *ret_reply = NULL;
+    return s_exchange (self, &part, ret_reply);
+}
+
+argos_err_t
+argos_cli_send (argos_cli_t *self, const argos_peer_part_t *part)
+{
+    return s_exchange (self, part, NULL);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Output
+
+int
+argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code)
+{
+    if (self->json)
+        argos_cli_print (json_pack (
+            "{s:{s:s,s:s}}", "error", "code", argos_err_name (code), "reason", self->reason));
+    else
+        fprintf (stderr, "argos: %s: %s (%s)\n", what, self->reason, argos_err_name (code));
+    return CLI_FAILED;
+}
+
+int
+argos_cli_usage (const char *format, ...)
+{
+    va_list list;
+    va_start (list, format);
+    fputs ("argos: ", stderr);
+    vfprintf (stderr, format, list);
+    fputs (" (argos help)\n", stderr);
+    va_end (list);
+    return CLI_USAGE;
+}
+
+void
+argos_cli_print (json_t *value)
+{
+    json_dumpf (value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+    putchar ('\n');
+    fflush (stdout);
+    json_decref (value);
+}
+
+static char *
+s_ring (void)
+{
+    static char ring[RING][CLI_SHOWN];
+    static unsigned next;
+    return ring[next++ % RING];
+}
+
+const char *
+argos_cli_text (const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get (object, name);
+    char *text = s_ring ();
+    snprintf (text, CLI_SHOWN, "-");
+    if (json_is_integer (value))
+        snprintf (text, CLI_SHOWN, "%lld", (long long) json_integer_value (value));
+    else if (json_is_boolean (value))
+        snprintf (text, CLI_SHOWN, "%s", json_is_true (value) ? "yes" : "no");
+    else if (json_is_string (value) && json_string_length (value) > 0)
+        snprintf (text, CLI_SHOWN, "%s", json_string_value (value));
+    for (char *c = text; *c; c++)
+        if ((unsigned char) *c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    return text;
+}
+
+const char *
+argos_cli_time (int64_t at)
+{
+    char *text = s_ring ();
+    time_t seconds = (time_t) (at / 1000);
+    struct tm parts;
+    if (at <= 0 || !localtime_r (&seconds, &parts) ||
+        strftime (text, CLI_SHOWN, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+        snprintf (text, CLI_SHOWN, "-");
+    return text;
+}
+
+void
+argos_cli_write (const char *text, size_t size)
+{
+    size_t from = 0;
+    for (size_t i = 0; i <= size; i++) {
+        unsigned char c = i < size ? (unsigned char) text[i] : 0;
+        if (i < size && (c >= 0x20 || c == '\n' || c == '\t') && c != 0x7f)
+            continue;
+        fwrite (text + from, 1, i - from, stdout);
+        from = i + 1;
+    }
+    fflush (stdout);
+}

@@ -1,0 +1,91 @@
+//  argos_cli - what the commands of `argos` share: where the daemon is, one peer, one answer at a
+//  time.
+//
+//  A command is one function of argos_cli_command_t; it prints its result on stdout, what went
+//  wrong on stderr, and returns the exit code.
+
+#ifndef ARGOS_CLI_H
+#define ARGOS_CLI_H
+
+#include "argos_shell.h"
+
+#include <limits.h>
+
+#define CLI_OK 0      //  Done
+#define CLI_FAILED 1  //  Refused, or it failed
+#define CLI_USAGE 2   //  The command line is wrong
+#define CLI_DOWN 69   //  No daemon is running, or it does not answer
+#define CLI_SHOWN 256 //  Bytes of a name in a table
+
+typedef struct {
+    char home[PATH_MAX];         //  Folder of the daemon
+    char endpoint[PATH_MAX + 8]; //  Of its broker
+    bool json;                   //  --json: one JSON value (or one a line) instead of text
+    argos_shell_t *shell;        //  Loop, once connected
+    argos_peer_t *peer;          //  Its peer
+    int signal_fd;               //  SIGINT, SIGTERM, SIGHUP
+    bool interrupted;            //  One of them has come
+    bool welcome;                //  The broker has taken us in
+    bool final;                  //  and has thrown us out
+    void (*on_signal) (void *ctx, int signal); //  The command's own way with signals, or NULL
+    void *signal_ctx;                          //  Its argument
+    char reason[512];                          //  Sentence of the last failure
+} argos_cli_t;
+
+typedef int (argos_cli_command_t) (argos_cli_t *self, int argc, char **argv);
+
+//  argos_cli.c
+
+//  Fills home and endpoint; home NULL: $ARGOS_HOME, else ~/.argos. Returns 0, or -1 with a sentence
+//  in reason.
+int argos_cli_find (argos_cli_t *self, const char *home);
+
+//  Connects as name and waits for the welcome. handlers NULL: none of its own; a command that has
+//  some calls argos_cli_welcome and argos_cli_final from them. Returns CLI_OK, or the exit code
+//  after a sentence on stderr.
+int argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handlers_t *handlers);
+void argos_cli_welcome (argos_cli_t *self);
+void argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason);
+
+//  Connects under a name of this process.
+int argos_cli_connect_plain (argos_cli_t *self);
+
+//  Says bye. Idempotent.
+void argos_cli_disconnect (argos_cli_t *self);
+
+//  Sends a request (body is stolen, NULL = {}) and waits for its answer. *ret_reply is new, or
+//  NULL. Returns ARGOS_OK, or a code with a sentence in reason.
+argos_err_t argos_cli_ask (
+    argos_cli_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply);
+
+//  The same for anything durable (key, side and urgent as in the part).
+argos_err_t argos_cli_send (argos_cli_t *self, const argos_peer_part_t *part);
+
+//  Prints a failure (what was tried, why not), as JSON when asked for; returns CLI_FAILED.
+int argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code);
+
+//  "argos: " and a sentence on stderr; returns CLI_USAGE.
+int argos_cli_usage (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+
+//  One line of JSON on stdout. Steals value.
+void argos_cli_print (json_t *value);
+
+//  A member of an object as text: strings without control characters, numbers as digits, "-" when
+//  absent. Borrowed until the eighth next call.
+const char *argos_cli_text (const json_t *object, const char *name);
+
+//  A time in msec since 1970 as local time, "-" for 0. Borrowed like the above.
+const char *argos_cli_time (int64_t at);
+
+//  Writes text with control characters (other than newline and tab) left out: a terminal obeys
+//  some.
+void argos_cli_write (const char *text, size_t size);
+
+//  The commands
+argos_cli_command_t argos_command_chat;
+argos_cli_command_t argos_command_status;
+argos_cli_command_t argos_command_runs;
+argos_cli_command_t argos_command_dead;
+argos_cli_command_t argos_command_provider;
+
+#endif

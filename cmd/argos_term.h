@@ -1,0 +1,43 @@
+//  argos_term - the keyboard and the screen of the chat: libedit on a terminal, plain lines
+//  otherwise.
+//
+//  On a terminal a prompt stands while it is shown (argos_term_show); then libedit has the
+//  keyboard, and what is printed goes above the prompt. While it is hidden the terminal is as the
+//  shell left it; lines typed then are read as they are. Single-threaded.
+
+#ifndef ARGOS_TERM_H
+#define ARGOS_TERM_H
+
+#include "argos_shell.h"
+
+typedef struct argos_term argos_term_t;
+
+//  line is NULL at the end of input; borrowed for the call.
+typedef void (argos_term_fn) (void *ctx, const char *line);
+
+//  plain: lines without prompt and history, even on a terminal. history is the file of earlier
+//  lines.
+argos_term_t *argos_term_new (
+    argos_shell_t *shell, bool plain, const char *history, argos_term_fn *fn, void *ctx);
+void argos_term_destroy (argos_term_t **self_p);
+
+//  Whether there is a person at a terminal.
+bool argos_term_is_interactive (const argos_term_t *self);
+
+//  A prompt, and lines are told; plain: lines are told. Idempotent.
+void argos_term_show (argos_term_t *self);
+
+//  No prompt. On a terminal lines are still told, plain input waits.
+void argos_term_hide (argos_term_t *self);
+
+//  Throws away what has been typed and shows a fresh prompt.
+void argos_term_reset (argos_term_t *self);
+
+//  Text as it is; it may end within a line, and break ends that. A line of its own begins at the
+//  left.
+void argos_term_text (argos_term_t *self, const char *text, size_t size);
+void argos_term_break (argos_term_t *self);
+void argos_term_line (argos_term_t *self, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+#endif
