@@ -212,7 +212,7 @@ static void
 s_on_request (void *ctx, const argos_peer_msg_t *msg)
 {
     tools_t *self = ctx;
-    if (streq (msg->type, "tool.cancel"))
+    if (streq (msg->type, "tool.cancel") || streq (msg->type, "cancel"))
         s_handle_tool_cancel (self, msg);
     else if (streq (msg->type, "tool.call"))
         s_handle_tool_call (self, msg);

@@ -365,6 +365,7 @@ static const struct {
     { "accepted", false, false, NULL },
     { "refused", false, false, NULL },
     { "end", false, false, NULL },
+    { "cancel", false, false, NULL },
 };
 
 //  An application message, by its address. Returns whether it waits for the store.

@@ -73,12 +73,6 @@ s_refuse (request_t *request, argos_err_t code, const char *reason)
     s_finish (request);
 }
 
-static void
-s_expired (void *arg)
-{
-    s_refuse (arg, ARGOS_EXPIRED, NULL);
-}
-
 //  {"from":…,"hops":0} of a message that is handed on
 
 static void
@@ -89,6 +83,33 @@ s_meta (argos_core_t *self, const session_t *sender)
     argos_writer_member_string (&self->text, "from", sender->name);
     argos_writer_member_int (&self->text, "hops", 0);
     argos_writer_raw (&self->text, "}");
+}
+
+//  Nobody waits for the answer any more: tell the worker, so that it can stop.
+
+static void
+s_cancel (request_t *request)
+{
+    argos_core_t *self = request->core;
+    session_t *asker = argos_session_find (self, request->key.session);
+    session_t *worker = argos_session_find (self, request->worker);
+    if (!asker || !worker)
+        return;
+    argos_writer_clear (&self->text);
+    argos_writer_raw (&self->text, "{\"type\":\"cancel\"");
+    argos_writer_member_string (&self->text, "re", request->key.id);
+    argos_writer_raw (&self->text, "}");
+    argos_frame_t *header = argos_frame_new (self->text.data, self->text.size);
+    s_meta (self, asker);
+    argos_core_put (self, worker->conn, header, self->text.data, self->text.size, NULL);
+    argos_frame_unref (&header);
+}
+
+static void
+s_expired (void *arg)
+{
+    s_cancel (arg);
+    s_refuse (arg, ARGOS_EXPIRED, NULL);
 }
 
 //  Hand the request to a session. Returns 0, or -1 when its connection takes nothing.
@@ -272,6 +293,8 @@ argos_request_leave (session_t *session)
     DL_FOREACH_SAFE (session->held, request, next)
         s_refuse (request, ARGOS_GONE, NULL);
     HASH_ITER (hh, self->requests, request, next)
-        if (request->key.session == session->number)
+        if (request->key.session == session->number) {
+            s_cancel (request);
             s_finish (request);
+        }
 }

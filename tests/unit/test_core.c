@@ -861,15 +861,15 @@ test_request (void **state)
     s_expect_refused (2, "q", "conflict");
     s_ask ("q2", ""); //  Waits for the slot
     s_expect_nothing (1);
-    s_send (2, "{\"type\":\"cancel\",\"re\":\"q\",\"to\":\"service:work\"}", NULL);
-    s_expect (1, "cancel");
+    s_send (2, "{\"type\":\"work.stop\",\"re\":\"q\",\"to\":\"service:work\"}", NULL);
+    s_expect (1, "work.stop");
     s_send (1, "{\"type\":\"answer\",\"re\":\"q\",\"to\":\"actor:sender\"}", "{\"a\":1}");
     assert_string_equal (argos_sim_text (s_expect (2, "answer")->meta, "from"), "worker");
     assert_string_equal (argos_sim_text (s_expect (1, "ask")->header, "id"), "q2");
     s_send (1, "{\"type\":\"answer\",\"id\":\"x\",\"re\":\"q\",\"to\":\"actor:sender\"}", NULL);
     s_expect_refused (1, "x", "expired");
     s_ask ("q3", "");
-    s_send (2, "{\"type\":\"cancel\",\"re\":\"q3\",\"to\":\"service:work\"}", NULL);
+    s_send (2, "{\"type\":\"work.stop\",\"re\":\"q3\",\"to\":\"service:work\"}", NULL);
     s_expect_refused (2, "q3", "gone");
     assert_false (json_is_true (json_object_get (last->body, "sent")));
     s_send (1, "{\"type\":\"bye\"}", NULL);
@@ -891,8 +891,21 @@ test_request_expires (void **state)
     argos_sim_net_sleep (net, 500);
     s_expect_refused (2, "q", "expired");
     assert_true (json_is_true (json_object_get (last->body, "sent")));
+    assert_string_equal (argos_sim_text (s_expect (1, "cancel")->header, "re"), "q");
     s_put ("a", "k", ""); //  The slot is free again
     s_leased (1, "a");
+}
+
+static void
+test_the_worker_is_told_when_the_requester_is_gone (void **state)
+{
+    (void) state;
+    s_pair (1);
+    s_ask ("q", "");
+    s_expect (1, "ask");
+    s_send (2, "{\"type\":\"bye\"}", NULL);
+    assert_string_equal (argos_sim_text (s_expect (1, "cancel")->header, "re"), "q");
+    assert_string_equal (argos_sim_text (last->meta, "from"), "sender");
 }
 
 static void
@@ -1407,6 +1420,7 @@ main (void)
         CORE_TEST (test_strikes), CORE_TEST (test_side), CORE_TEST (test_side_waits_with_the_lane),
         CORE_TEST (test_side_after_resume), CORE_TEST (test_side_to_a_deaf_holder),
         CORE_TEST (test_request), CORE_TEST (test_request_expires),
+        CORE_TEST (test_the_worker_is_told_when_the_requester_is_gone),
         CORE_TEST (test_requests_of_a_leaving_worker), CORE_TEST (test_actor),
         CORE_TEST (test_read), CORE_TEST (test_topic),
         CORE_TEST (test_topic_numbers_after_restarts), CORE_TEST (test_topic_order),
