@@ -100,6 +100,7 @@ s_on_end (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
     }
     self->iterations++;
     self->repeats = 0;
+    self->shown = false; //  It stands; nothing is to be dropped
     self->input_tokens += answer->input_tokens;
     self->output_tokens += answer->output_tokens;
     s_keep_text (self, answer);
