@@ -311,8 +311,9 @@ s_on_signal (void *ctx, int signal)
         argos_peer_send (self->cli->peer, &part, s_on_row, self);
     }
     else if (signal == SIGINT && argos_term_is_interactive (self->term)) {
+        argos_term_hide (self->term); //  With what has been typed
         argos_term_line (self->term, "[Ctrl-D or /quit ends the chat]");
-        argos_term_reset (self->term);
+        argos_term_show (self->term);
     }
     else {
         self->rc = CLI_FAILED;
@@ -382,9 +383,8 @@ s_talk (chat_t *self)
         argos_term_show (self->term);
         argos_shell_run (self->cli->shell);
     }
-    argos_term_hide (self->term);
+    argos_term_stop (self->term);
     if (self->cli->final) {
-        argos_term_break (self->term);
         fprintf (stderr, "argos: %s\n", self->cli->reason);
         self->rc = CLI_FAILED;
     }

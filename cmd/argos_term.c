@@ -20,6 +20,7 @@
 #define PLAIN_MAX 262144 //  Bytes of a plain line
 #define HISTORY_MAX 1000 //  Lines that are kept
 #define PROMPT "> "
+#define CLEAR "\r\033[K" //  To the left, and nothing behind
 
 struct argos_term {
     argos_shell_t *shell; //  Loop
@@ -170,11 +171,6 @@ argos_term_destroy (argos_term_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_term_t *self = *self_p;
-    argos_term_hide (self);
-    s_watch (self, false);
-    if (self->mid_line)
-        putchar ('\n');
-    fflush (stdout);
     if (self->history) {
         write_history (self->history);
         chmod (self->history, 0600);
@@ -198,6 +194,7 @@ argos_term_show (argos_term_t *self)
     if (self->shown)
         return;
     self->shown = true;
+    self->completed = false;
     if (self->interactive) {
         if (self->mid_line)
             putchar ('\n');
@@ -219,17 +216,22 @@ argos_term_hide (argos_term_t *self)
     if (!self->shown)
         return;
     self->shown = false;
-    if (self->interactive)
-        rl_callback_handler_remove ();
-    else
-        s_watch (self, false); //  Plain: the next line waits for its turn
+    if (!self->interactive) {
+        s_watch (self, false); //  The next line waits for its turn
+        return;
+    }
+    rl_callback_handler_remove ();
+    if (!self->completed)
+        fputs (CLEAR, stdout); //  The prompt and what was typed behind it
+    fflush (stdout);
 }
 
 void
-argos_term_reset (argos_term_t *self)
+argos_term_stop (argos_term_t *self)
 {
     argos_term_hide (self);
-    argos_term_show (self);
+    s_watch (self, false);
+    argos_term_break (self);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ static void
 s_begin (const argos_term_t *self)
 {
     if (self->interactive && self->shown)
-        fputs ("\r\033[K", stdout); //  Over the prompt
+        fputs (CLEAR, stdout); //  Over the prompt
 }
 
 static void

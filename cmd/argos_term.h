@@ -30,8 +30,8 @@ void argos_term_show (argos_term_t *self);
 //  No prompt. On a terminal lines are still told, plain input waits.
 void argos_term_hide (argos_term_t *self);
 
-//  Throws away what has been typed and shows a fresh prompt.
-void argos_term_reset (argos_term_t *self);
+//  Gives the keyboard back for good; before the shell goes.
+void argos_term_stop (argos_term_t *self);
 
 //  Text as it is; it may end within a line, and break ends that. A line of its own begins at the
 //  left.
