@@ -378,7 +378,7 @@ argos_sim_peer_act (peer_t *self)
 bool
 argos_sim_peer_idle (const peer_t *self)
 {
-    if (self->state != PEER_OPEN || self->pending || self->works || self->out || self->in)
+    if (self->state != PEER_OPEN || self->pending || self->works)
         return false;
     for (int i = 0; i < self->stream_count; i++)
         if (self->streams[i].next < self->streams[i].total)

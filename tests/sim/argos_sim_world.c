@@ -87,10 +87,10 @@ s_draw_odds (world_t *self)
 {
     odds_t *odds = &self->odds;
     odds->steps = 500 + argos_sim_random (self, 2500);
-    odds->crash = argos_sim_random (self, 30);
-    odds->kill = argos_sim_random (self, 30);
-    odds->cut = argos_sim_random (self, 40);
-    odds->stall = argos_sim_random (self, 40);
+    odds->crash = argos_sim_random (self, 60);
+    odds->kill = argos_sim_random (self, 60);
+    odds->cut = argos_sim_random (self, 80);
+    odds->stall = argos_sim_random (self, 60);
     odds->again = argos_sim_random (self, 500);
     odds->park = argos_sim_random (self, 30);
     odds->reject = argos_sim_random (self, 40);
@@ -178,7 +178,7 @@ argos_sim_world_new (uint64_t seed, const char *path, bool trace)
     self->net = argos_sim_net_new (path);
     self->shadow = argos_sim_shadow_new (s_wrong, self);
     s_configure (self);
-    int senders = 1 + argos_sim_random (self, 2);
+    int senders = 1 + argos_sim_random (self, 3);
     for (int i = 0; i < senders; i++)
         argos_sim_sender_new (self, i + 1);
     s_reader (self, senders);
@@ -364,20 +364,33 @@ s_break (world_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  Steps
 
+//  Nothing is on its way, nobody holds anything: only time can change something.
+
+static bool
+s_dull (const world_t *self)
+{
+    for (int i = 0; i < self->peer_count; i++)
+        if (self->peers[i]->out || self->peers[i]->in || self->peers[i]->works)
+            return false;
+    return self->net->count == 0;
+}
+
 static void
 s_step (world_t *self)
 {
     int dice = argos_sim_random (self, 100);
     self->step++;
+    if (self->calm && s_dull (self))
+        s_pass_time (self, argos_sim_random (self, ARGOS_SIM_PING_MS));
     if (!self->calm)
         s_break (self);
-    if (dice < 28)
+    if (dice < 25)
         s_carry_out (self);
-    else if (dice < 56)
+    else if (dice < 50)
         s_carry_in (self);
-    else if (dice < 76)
+    else if (dice < 82)
         s_act (self);
-    else if (dice < 94)
+    else if (dice < 95)
         argos_sim_net_batch (
             self->net, (size_t) (1 + argos_sim_random (self, self->odds.batch)), true);
     else
@@ -397,13 +410,23 @@ s_compare (world_t *self)
 }
 
 static bool
-s_over (world_t *self)
+s_idle (const world_t *self, bool readers)
 {
     for (int i = 0; i < self->peer_count; i++)
-        if (!argos_sim_peer_idle (self->peers[i]))
+        if ((self->peers[i]->kind == KIND_READER) == readers &&
+            !argos_sim_peer_idle (self->peers[i]))
             return false;
-    return argos_sim_net_quiet (self->net) &&
-           argos_sim_net_number (self->net, "SELECT count (*) FROM queue") == 0;
+    return true;
+}
+
+//  Cheap questions first
+
+static bool
+s_over (world_t *self)
+{
+    return s_idle (self, false) && argos_sim_net_quiet (self->net) &&
+           argos_sim_net_number (self->net, "SELECT count (*) FROM queue") == 0 &&
+           s_idle (self, true);
 }
 
 //  Who has what, when it does not end
@@ -427,6 +450,8 @@ argos_sim_world_run (world_t *self)
         s_step (self);
         if (self->step % 100 == 0)
             s_compare (self);
+        if (self->step % 100 == 0 && s_over (self))
+            break;
     }
     self->calm = true;
     for (int i = 0; i < self->peer_count; i++)

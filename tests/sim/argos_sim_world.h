@@ -122,7 +122,7 @@ struct peer {
     int64_t instance;                     //  Start of its process
     uint64_t conn;                        //  Its connection
     peer_state_t state;                   //  How far it is
-    char hello[32];                       //  Id of the hello on its way
+    char hello[96];                       //  Id of the hello on its way
     int64_t hello_at;                     //  When it was sent
     int64_t stalled;                      //  Does nothing before this time
     int64_t pinged;                       //  Time of the last frame
