@@ -468,5 +468,5 @@ argos_name_valid (const char *name)
                 c == '-' || c == '@'))
             return false;
     }
-    return size > 0 && size <= ARGOS_NAME_MAX;
+    return size > 0 && size <= ARGOS_NAME_MAX && *name != '@';
 }

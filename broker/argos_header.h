@@ -63,7 +63,8 @@ argos_err_t argos_header_read (
 //  is dropped only when it is all digits. target has ARGOS_NAME_MAX + 1 bytes.
 void argos_name_base (const char *name, char *target);
 
-//  Whether name is 1 to ARGOS_NAME_MAX of a-z 0-9 . _ - @
+//  Whether name is 1 to ARGOS_NAME_MAX of a-z 0-9 . _ - @, not beginning with @ (its base is then
+//  never empty)
 bool argos_name_valid (const char *name);
 
 #endif
