@@ -38,7 +38,7 @@ endforeach ()
 #  tests/fuzz/fuzz_NAME.c: one libFuzzer program each
 
 if (ARGOS_FUZZ)
-    file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*.c)
+    file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
     foreach (source IN LISTS sources)
         get_filename_component (name ${source} NAME_WE)
         add_executable (${name} ${source})
@@ -92,3 +92,20 @@ foreach (folder IN ITEMS unit contract actor fault model check sim fuzz)
         argos_test (${folder} ${name} 60)
     endforeach ()
 endforeach ()
+
+#  The fuzz targets once more, without libFuzzer: each reads its corpus of tests/fuzz/corpus
+
+file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+if (NOT ARGOS_FUZZ)
+    foreach (source IN LISTS sources)
+        get_filename_component (name ${source} NAME_WE)
+        add_executable (replay_${name} ${source} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay/replay.c)
+        set_target_properties (replay_${name} PROPERTIES OUTPUT_NAME ${name}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fuzz)
+        target_link_libraries (replay_${name} PRIVATE argos_adapters)
+        target_include_directories (replay_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz)
+        add_test (NAME fuzz/${name}
+            COMMAND replay_${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        argos_test (fuzz ${name} 60)
+    endforeach ()
+endif ()

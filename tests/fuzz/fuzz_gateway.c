@@ -1,0 +1,83 @@
+//  fuzz_gateway - a message from outside: session key, lane, command, decision.
+//
+//  Input: a byte of what has been read, then the body of message.inbound. Holds: keys and lanes
+//  have their bounds, and each part of a decision has a type and an address.
+
+#include "argos_command.h"
+#include "argos_gateway.h"
+#include "argos_schema.h"
+#include "fuzz.h"
+
+#include <string.h>
+
+static void
+s_keys (const json_t *source)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1], lane[ARGOS_ROUTE_KEY_MAX + 1];
+    argos_route_policy_t policy;
+    argos_route_policy_init (&policy);
+    FUZZ_CHECK (argos_route_key (source, &policy, key, sizeof key) == 0);
+    FUZZ_CHECK (*key && strlen (key) <= ARGOS_ROUTE_KEY_MAX);
+    FUZZ_CHECK (argos_route_lane (source, lane, sizeof lane) == 0);
+    FUZZ_CHECK (*lane && strlen (lane) <= ARGOS_ROUTE_KEY_MAX);
+}
+
+static void
+s_decide (const json_t *body, unsigned have)
+{
+    argos_gateway_policy_t policy;
+    argos_gateway_policy_init (&policy);
+    json_t *route = json_pack ("{s:n, s:n}", "route", "session");
+    json_t *session = json_pack ("{s:n}", "session");
+    json_t *lane = json_pack ("{s:[]}", "messages");
+    argos_gateway_case_t gateway = { .policy = &policy,
+        .from = "fuzz.main",
+        .id = "fuzz:1",
+        .body = body,
+        .wall = 1700000000000,
+        .entropy = 1,
+        .have = have & 15,
+        .route = have & ARGOS_GATEWAY_ROUTE ? route : NULL,
+        .session = have & ARGOS_GATEWAY_SESSION ? session : NULL,
+        .lane = have & ARGOS_GATEWAY_LANE ? lane : NULL };
+    for (int i = 0; i < 4 && argos_gateway_needs (&gateway); i++) {
+        gateway.have |= argos_gateway_needs (&gateway);
+        gateway.route = route;
+        gateway.session = session;
+        gateway.lane = lane;
+    }
+    json_t *parts = argos_gateway_allowed (&gateway) ? argos_gateway_decide (&gateway) : NULL;
+    size_t index;
+    json_t *part;
+    json_array_foreach (parts, index, part)
+        FUZZ_CHECK (json_is_string (json_object_get (part, "type")) &&
+                    json_is_string (json_object_get (part, "to")));
+    json_decref (parts);
+    json_decref (route);
+    json_decref (session);
+    json_decref (lane);
+}
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+    static int ready;
+    char reason[256], name[ARGOS_COMMAND_NAME_MAX + 1];
+    const char *arguments;
+    json_t *body = NULL;
+    if (!ready)
+        FUZZ_CHECK (argos_schema_init (reason) == 0);
+    ready = 1;
+    if (size < 2 || argos_schema_parse ("message.inbound", data + 1, size - 1, &body, reason,
+                        sizeof reason) != ARGOS_OK)
+        return 0;
+    const char *text = json_string_value (json_object_get (body, "text"));
+    if (argos_command_parse (text, name, &arguments)) {
+        argos_command_find (name);
+        FUZZ_CHECK (arguments >= text && arguments <= text + strlen (text));
+    }
+    s_keys (json_object_get (body, "source"));
+    s_decide (body, data[0]);
+    json_decref (body);
+    return 0;
+}
