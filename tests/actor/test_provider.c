@@ -81,7 +81,8 @@ s_server (zsock_t *pipe, void *arg)
     zmq_pollitem_t items[] = { { .socket = zsock_resolve (pipe), .events = ZMQ_POLLIN },
         { .fd = client, .events = ZMQ_POLLIN } };
     while (script->hold && open && zmq_poll (items, 2, script->drip ? 20 : -1) == 0)
-        open = s_send_all (client, script->drip, strlen (script->drip));
+        open = s_send_all (
+            client, script->drip ? script->drip : "", script->drip ? strlen (script->drip) : 0);
     close (client);
 }
 
