@@ -36,8 +36,9 @@ s_run_new (chat_t *self)
     run->chat = self;
     run->segment = -1;
     randombytes_buf (noise, sizeof noise);
-    memcpy (run->run_id, "run_", 4);
-    sodium_bin2hex (run->run_id + 4, sizeof run->run_id - 4, noise, sizeof noise);
+    char hex[sizeof noise * 2 + 1];
+    snprintf (run->run_id, sizeof run->run_id, "run_%s",
+        sodium_bin2hex (hex, sizeof hex, noise, sizeof noise));
     snprintf (run->message_id, sizeof run->message_id, "%lld.%llu", (long long) self->started,
         (unsigned long long) ++self->sent);
     LL_APPEND (self->runs, run);
