@@ -59,6 +59,7 @@ struct item {
     bool done, durable;        //  Commit: consumes; a single durable message rather than a commit
     int64_t bytes;             //  Counted in the session's window; -1 = not counted
     int64_t delay;             //  RELEASE: msec that the lane waits
+    uint64_t worker;           //  LEASE: session whose slot is taken
     lane_t *lane;              //  LEASE, MAIL, RELEASE: lane that waits, its `inserting` counts us
     topic_t *topic;            //  TOPIC, JOURNAL: its `busy` counts us
     service_t *service;        //  SERVICE: which

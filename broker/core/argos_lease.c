@@ -22,7 +22,7 @@ argos_lease_ask (lane_t *lane, worker_t *worker)
     memcpy (item->req->holder, worker->session->holder, sizeof item->req->holder);
     lane->inserting++;
     lane->state = LANE_ASKED;
-    lane->session = worker->session->number;
+    lane->session = item->worker = worker->session->number;
     argos_intake_queue (self->self, item);
 }
 
@@ -70,10 +70,15 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
 {
     lane_t *lane = item->lane;
     service_t *service = lane->service;
-    uint64_t session = lane->session;
+    uint64_t session = item->worker;
+    //  A message that was on its way when an older one of the lane came due may have been inserted
+    //  leased: then the lane is no longer ours to change
+    bool asked = lane->state == LANE_ASKED;
     lane->inserting--;
-    lane->state = LANE_EMPTY;
-    lane->session = 0;
+    if (asked) {
+        lane->state = LANE_EMPTY;
+        lane->session = 0;
+    }
     if (ans->code == ARGOS_OK) {
         argos_lane_leased (lane, ans->seq, ans->lease, session);
         argos_lease_send (lane, ans->from, ans->attempt, ans->hops, ans->at, ans->cause,
@@ -81,7 +86,7 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     }
     else {
         //  A disk that is full: not again at once. A row that is gone (expired): the next one
-        if (ans->gone_count == 0)
+        if (asked && ans->gone_count == 0)
             argos_lane_park (lane, self->mono + 1000, false);
         argos_lane_consume (lane, ans->gone, ans->gone_count);
         argos_service_free_slot (service, session);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATE_MAX 300 //  Msec until a side message joins its lane, at most
+
 void
 argos_sim_sender_new (world_t *world, int number)
 {
@@ -37,6 +39,8 @@ s_message (world_t *world, const stream_t *stream, bool side)
     message->serial = side ? stream->sides : stream->next;
     message->relay = stream->relay;
     message->side = side;
+    if (side && argos_sim_random (world, 3) == 0)
+        message->not_before = world->net->wall + argos_sim_random (world, LATE_MAX);
     HASH_ADD_STR (world->messages, id, message);
     return message;
 }
@@ -44,16 +48,18 @@ s_message (world_t *world, const stream_t *stream, bool side)
 static frame_t *
 s_frame (const message_t *message, bool urgent)
 {
-    char header[ARGOS_SIM_TEXT], body[ARGOS_SIM_TEXT];
+    char header[ARGOS_SIM_TEXT], body[ARGOS_SIM_TEXT], late[64];
     const char *type = "job", *service = "relay";
     if (!message->relay) {
         type = message->side ? "turn.stop" : "message.inbound";
         service = message->side ? "turn" : "gateway";
     }
+    snprintf (late, sizeof late, ",\"not_before\":%" PRId64, message->not_before);
     snprintf (header, sizeof header,
-        "{\"type\":\"%s\",\"id\":\"%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true%s%s}",
+        "{\"type\":\"%s\",\"id\":\"%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true%s%s%"
+        "s}",
         type, message->id, service, message->key, message->side ? ",\"side\":true" : "",
-        urgent ? ",\"urgent\":true" : "");
+        urgent ? ",\"urgent\":true" : "", message->not_before ? late : "");
     snprintf (body, sizeof body, "{\"id\":\"%s\",\"i\":%d,\"side\":%s}", message->id,
         message->serial, message->side ? "true" : "false");
     return argos_sim_frame_new (header, body);

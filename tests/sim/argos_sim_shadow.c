@@ -274,7 +274,8 @@ s_done (argos_sim_shadow_t *self, const argos_storage_req_t *req, row_t *row)
     char name[32];
     row_t *other, *next;
     HASH_ITER (hh, self->rows, other, next) {
-        if (other != row && s_same_lane (row, other) && other->side && other->seq > req->seen)
+        if (other != row && s_same_lane (row, other) && other->side && other->seq > req->seen &&
+            other->not_before <= self->now)
             s_wrong (self, "done of row %" PRId64 " passes the unseen side message %" PRId64,
                 row->seq, other->seq);
     }

@@ -152,13 +152,14 @@ typedef struct {
 //  An accepted message, as its sender knows it
 
 typedef struct {
-    char id[96];       //  Its id
-    char key[32];      //  Its conversation
-    int serial;        //  Its place there
-    bool relay;        //  Its way
-    bool side;         //  A side message
-    int64_t seq;       //  As accepted, 0 = not yet
-    UT_hash_handle hh; //  By id
+    char id[96];        //  Its id
+    char key[32];       //  Its conversation
+    int serial;         //  Its place there
+    bool relay;         //  Its way
+    bool side;          //  A side message
+    int64_t not_before; //  When it joins its lane, 0 = at once
+    int64_t seq;        //  As accepted, 0 = not yet
+    UT_hash_handle hh;  //  By id
 } message_t;
 
 //  How often things go wrong, per 10,000 steps, and other choices of a seed

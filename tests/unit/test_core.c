@@ -415,6 +415,32 @@ test_not_before (void **state)
     s_put ("c", "k2", more); //  Still to come at the end
 }
 
+//  A message is on its way to be inserted leased when an older one of its lane comes due.
+
+static void
+test_due_while_inserting (void **state)
+{
+    (void) state;
+    char more[64];
+    s_pair (2);
+    snprintf (more, sizeof more, ",\"not_before\":%lld", (long long) net->wall + 100);
+    s_put ("a", "k", more);
+    argos_sim_net_send (net, 2, ARGOS_ROLE_LOCAL,
+        "{\"type\":\"job\",\"id\":\"b\",\"to\":\"service:work\",\"key\":\"k\",\"durable\":true}",
+        NULL);
+    net->mono += 200;
+    net->wall += 200;
+    argos_core_clock (net->core, net->mono, net->wall);
+    argos_core_tick (net->core);
+    argos_sim_net_settle (net);
+    lease_t b = s_leased (1, "b");
+    assert_null (argos_sim_net_difference (net));
+    s_commit (1, "done", b, 1);
+    s_expect (1, "accepted");
+    s_leased (1, "a");
+    assert_null (argos_sim_net_difference (net));
+}
+
 static void
 test_expired (void **state)
 {
@@ -1412,12 +1438,13 @@ main (void)
         CORE_TEST (test_hello_refused), CORE_TEST (test_insert_leased), CORE_TEST (test_repeat),
         CORE_TEST (test_fifo_and_slots), CORE_TEST (test_busy_lane_keeps_its_turn),
         CORE_TEST (test_urgent), CORE_TEST (test_types), CORE_TEST (test_not_before),
-        CORE_TEST (test_expired), CORE_TEST (test_no_service), CORE_TEST (test_roles),
-        CORE_TEST (test_commit_emits), CORE_TEST (test_resume), CORE_TEST (test_new_instance),
-        CORE_TEST (test_silence), CORE_TEST (test_lease_outlives_restart),
-        CORE_TEST (test_in_process_holder), CORE_TEST (test_unreachable_worker),
-        CORE_TEST (test_release), CORE_TEST (test_parked_over_restart), CORE_TEST (test_reject),
-        CORE_TEST (test_strikes), CORE_TEST (test_side), CORE_TEST (test_side_waits_with_the_lane),
+        CORE_TEST (test_due_while_inserting), CORE_TEST (test_expired), CORE_TEST (test_no_service),
+        CORE_TEST (test_roles), CORE_TEST (test_commit_emits), CORE_TEST (test_resume),
+        CORE_TEST (test_new_instance), CORE_TEST (test_silence),
+        CORE_TEST (test_lease_outlives_restart), CORE_TEST (test_in_process_holder),
+        CORE_TEST (test_unreachable_worker), CORE_TEST (test_release),
+        CORE_TEST (test_parked_over_restart), CORE_TEST (test_reject), CORE_TEST (test_strikes),
+        CORE_TEST (test_side), CORE_TEST (test_side_waits_with_the_lane),
         CORE_TEST (test_side_after_resume), CORE_TEST (test_side_to_a_deaf_holder),
         CORE_TEST (test_request), CORE_TEST (test_request_expires),
         CORE_TEST (test_the_worker_is_told_when_the_requester_is_gone),
