@@ -13,12 +13,14 @@
 #define CHATS 128           //  When saturated
 #define ROUND_NS 5000000000 //  Length of a round when saturated
 #define ALONE 200           //  Turns one after the other
+#define TALK 8              //  Turns of a conversation; then the chat begins another
 #define PING_NS 1000000000
 
 typedef struct {
     wire_t wire;             //  Our platform
     int64_t sent, done;      //  Turns
     int64_t began[CHATS];    //  When the turn of a chat was sent
+    int64_t turns[CHATS];    //  Turns of a chat so far
     int64_t pinged;          //  Last sign of life
     bench_samples_t latency; //  From sent to done
 } load_t;
@@ -27,17 +29,17 @@ static void
 s_send (load_t *self, int chat)
 {
     char header[256], body[400];
-    int64_t number = self->sent++;
+    int64_t number = self->sent++, talk = chat + CHATS * (self->turns[chat]++ / TALK);
     self->began[chat] = bench_now ();
     snprintf (header, sizeof header,
-        "{\"type\":\"message.inbound\",\"id\":\"bench:%d:%" PRId64 "\",\"to\":\"service:gateway\","
-        "\"key\":\"bench:%d\",\"durable\":true}",
-        chat, number, chat);
+        "{\"type\":\"message.inbound\",\"id\":\"bench:%" PRId64 ":%" PRId64
+        "\",\"to\":\"service:gateway\",\"key\":\"bench:%" PRId64 "\",\"durable\":true}",
+        talk, number, talk);
     snprintf (body, sizeof body,
-        "{\"source\":{\"platform\":\"bench\",\"account\":\"main\",\"chat_id\":\"%d\","
-        "\"chat_type\":\"dm\",\"user_id\":\"u\"},\"text\":\"hello\",\"message_id\":\"%" PRId64
+        "{\"source\":{\"platform\":\"bench\",\"account\":\"main\",\"chat_id\":\"%" PRId64
+        "\",\"chat_type\":\"dm\",\"user_id\":\"u\"},\"text\":\"hello\",\"message_id\":\"%" PRId64
         "\"}",
-        chat, number);
+        talk, number);
     wire_send (&self->wire, header, body, strlen (body));
 }
 
