@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define HELLO_AGAIN_MS 400 //  Without an answer to a hello
-#define PATIENCE_MS 600    //  Without an answer to anything
+#define PATIENCE_MS 100    //  Without an answer to anything
 
 static char *
 s_copy (const char *text)
@@ -87,15 +87,20 @@ argos_sim_peer_new (world_t *world, kind_t kind, argos_role_t role, const char *
 }
 
 static void
-s_clear_links (peer_t *self)
+s_clear_out (peer_t *self)
 {
     frame_t *frame, *next;
-    argos_sim_msg_t *msg, *next_msg;
     DL_FOREACH_SAFE (self->out, frame, next) {
         DL_DELETE (self->out, frame);
         argos_sim_frame_destroy (&frame);
     }
-    DL_FOREACH_SAFE (self->in, msg, next_msg) {
+}
+
+static void
+s_clear_in (peer_t *self)
+{
+    argos_sim_msg_t *msg, *next;
+    DL_FOREACH_SAFE (self->in, msg, next) {
         DL_DELETE (self->in, msg);
         argos_sim_msg_destroy (&msg);
     }
@@ -123,7 +128,8 @@ argos_sim_peer_destroy (peer_t **self_p)
         return;
     peer_t *self = *self_p;
     *self_p = NULL;
-    s_clear_links (self);
+    s_clear_out (self);
+    s_clear_in (self);
     s_forget_work (self);
     while (self->pending)
         argos_sim_peer_drop (self, self->pending);
@@ -204,7 +210,9 @@ s_say_hello (peer_t *self)
 void
 argos_sim_peer_cut (peer_t *self, bool noticed)
 {
-    s_clear_links (self);
+    s_clear_out (self);
+    if (noticed || argos_sim_random (self->world, 2))
+        s_clear_in (self); //  Else it was in the peer's socket already
     self->conn = ++self->world->last_conn;
     if (noticed)
         self->state = PEER_DOWN;
@@ -292,7 +300,9 @@ s_receive_open (peer_t *self, const argos_sim_msg_t *msg)
     if (strcmp (type, "refused") == 0 &&
         s_session_refusal (self, re, argos_sim_text (msg->body, "code")))
         return;
-    if (*re) {
+    if (strncmp (re, "vain", 4) == 0 && strcmp (type, "refused") != 0)
+        argos_sim_wrong (self->world, "%s: a lost lease was written under (%s)", self->name, re);
+    else if (*re) {
         DL_FOREACH (self->pending, pending)
             if (strcmp (pending->id, re) == 0)
                 break;

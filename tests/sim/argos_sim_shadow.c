@@ -356,6 +356,7 @@ s_released (
 static void
 s_greeted (argos_sim_shadow_t *self, const argos_storage_req_t *req, const argos_storage_ans_t *ans)
 {
+    char name[32];
     for (size_t i = 0; i < ans->pair_count; i++) {
         row_t *row = s_find (self, ans->pairs[i].seq);
         bool valid =
@@ -363,6 +364,11 @@ s_greeted (argos_sim_shadow_t *self, const argos_storage_req_t *req, const argos
         if (valid != (ans->pairs[i].verdict == 'v'))
             s_wrong (
                 self, "hello: lease %" PRId64 " is %c", ans->pairs[i].lease, ans->pairs[i].verdict);
+        snprintf (name, sizeof name, "%" PRId64, ans->pairs[i].lease);
+        if ((s_mark (self->finished, name) != NULL) != (ans->pairs[i].verdict == 'd'))
+            s_wrong (self, "hello: lease %" PRId64 " is %c, and was%s ended by a done",
+                ans->pairs[i].lease, ans->pairs[i].verdict,
+                s_mark (self->finished, name) ? "" : " not");
     }
     for (size_t i = 0; i < ans->freed_count; i++) {
         row_t *row = s_find (self, ans->freed[i].seq);

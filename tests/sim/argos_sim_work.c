@@ -87,15 +87,6 @@ argos_sim_work_mail (peer_t *self, const argos_sim_msg_t *msg)
         work->newest = seq;
 }
 
-void
-argos_sim_work_verdict (peer_t *self, int64_t lease, const char *state)
-{
-    work_t *work = argos_sim_work_find (self, lease);
-    argos_sim_trace (self->world, "%s: lease %" PRId64 " is %s", self->name, lease, state);
-    if (work && strcmp (state, "valid") != 0)
-        argos_sim_work_drop (self, work);
-}
-
 //  ------------------------------------------------------------------------------------------------
 //  What is sent under a lease
 
@@ -112,6 +103,9 @@ static void
 s_publish (peer_t *self, const work_t *work)
 {
     char header[ARGOS_SIM_TEXT], topic[128];
+    if (self->used >= self->granted)
+        return;
+    self->used++;
     s_topic (self, work, topic, sizeof topic);
     snprintf (header, sizeof header,
         "{\"type\":\"delta\",\"to\":\"topic:%s\",\"seq\":%" PRId64 ",\"lease\":%" PRId64 "%s}",
@@ -271,6 +265,34 @@ s_effect (peer_t *self, const work_t *work)
             self->name, work->seq);
 }
 
+//  A lease that was lost while its holder slept: some holders write once more, in vain.
+
+static void
+s_write_in_vain (peer_t *self, work_t *work)
+{
+    char header[ARGOS_SIM_TEXT];
+    snprintf (header, sizeof header,
+        "{\"type\":\"commit\",\"id\":\"vain-%" PRId64 "\",\"seq\":%" PRId64 ",\"lease\":%" PRId64
+        ",\"n\":%d}",
+        work->lease, work->seq, work->lease, 1 + argos_sim_random (self->world, 2));
+    frame_t *frame = argos_sim_frame_new (header, NULL);
+    s_add_parts (self, work, frame, false);
+    self->used++;
+    argos_sim_peer_send (self, frame);
+}
+
+void
+argos_sim_work_verdict (peer_t *self, int64_t lease, const char *state)
+{
+    work_t *work = argos_sim_work_find (self, lease);
+    argos_sim_trace (self->world, "%s: lease %" PRId64 " is %s", self->name, lease, state);
+    if (!work || strcmp (state, "valid") == 0)
+        return;
+    if (strcmp (state, "lost") == 0 && self->used < self->granted)
+        s_write_in_vain (self, work);
+    argos_sim_work_drop (self, work);
+}
+
 //  ------------------------------------------------------------------------------------------------
 //  Steps
 
@@ -313,6 +335,9 @@ s_step (peer_t *self, work_t *work)
             argos_sim_random (self->world, 2))
             s_publish (self, work);
         s_commit (self, work, false);
+        if ((self->kind == KIND_AGENT || self->kind == KIND_RELAY) &&
+            argos_sim_random (self->world, 2))
+            s_publish (self, work);
         break;
     default:
         s_commit (self, work, true);

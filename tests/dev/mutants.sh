@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+#  faults planted one at a time in core and store; the simulator has to find each
+#
+#  A copy of the tree is built once; then each fault is one edit, one build of what it touches and a run of up to 1,000
+#  seeds. A fault that changes nothing (its line is gone), or does not compile, counts as failed.
+
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+SEEDS=${1:-1000}
+JOBS=${ARGOS_JOBS:-$(nproc)}
+
+#  name | file | sed expression
+
+FAULTS=(
+    "skip the lease test|actors/store/argos_store_commit.c|s/row\.lease != req->lease || strcmp (row\.holder, req->holder) != 0/false/"
+    "skip the dedupe|actors/store/argos_store_commit.c|s/if (!self->failed \&\& !argos_store_changed (self)) {/if (false) {/"
+    "answer before the commit|actors/store/argos_store.c|s/bool committing = !self->failed/bool committing = count > 1 \&\& !self->failed/"
+    "lose an emit|actors/store/argos_store_commit.c|s/^        return argos_store_insert (self, unit);/        return unit->row ? true : argos_store_insert (self, unit);/"
+    "skip the mail test|actors/store/argos_store_commit.c|s/if (req->done \&\& s_has_mail/if (false \&\& s_has_mail/"
+    "reuse a lease number|actors/store/argos_store_open.c|s/self->last_lease = self->stored_lease = s_meta (self, \"lease\")/self->last_lease = self->stored_lease = s_meta (self, \"lease\") \/ 2/"
+    "forget to reset n|actors/store/argos_store_sql.c|s/holder = ?3, n = 0,/holder = ?3,/; s/holder = NULL, n = 0,/holder = NULL,/"
+    "hand out a lease that is not stored|actors/store/argos_store_sql.c|s/SET lease = ?2, holder = ?3,/SET lease = NULL, holder = NULL,/"
+    "do not count the attempt|actors/store/argos_store_sql.c|s/\" attempt = attempt + 1 WHERE seq = ?1\"/\" attempt = max (attempt, 1) WHERE seq = ?1\"/"
+    "lanes last in, first out|broker/core/argos_lane.c|s/while (behind \&\& behind->seq > entry->seq)/while (behind)/"
+    "give a topic number again|actors/store/argos_store_topic.c|s/#define BOOT_SHIFT 32/#define BOOT_SHIFT 0/"
+    "forget a done|actors/store/argos_store_sql.c|s/VALUES (?1, ?2, ?3, ?4)\",\$/SELECT ?1, ?2, ?3, ?4 WHERE 0\",/"
+    "leave a lease that hello does not list|actors/store/argos_store_lease.c|s/if (!s_declared (ans, \&row))/if (!s_declared (ans, \&row) \&\& req->pair_count > 1)/"
+    "let a kept entry out early|broker/core/argos_topic.c|s/header->durable ? SLOT_PENDING : SLOT_READY/SLOT_READY/"
+    "do not show a side message|broker/core/argos_lane.c|s/if (!entry->side || entry->shown ||/if (entry->seq % 2 || !entry->side || entry->shown ||/"
+    "keep the slot of a lease that ended|broker/core/argos_lane.c|s/^        argos_service_free_slot (service, session);/        argos_service_dispatch (service);/"
+)
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/argos-mutants-XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/tree"
+tar -c --exclude=./build --exclude=./.git --exclude=node_modules . | tar -x -C "$folder/tree"
+generator=()
+if command -v ninja >/dev/null; then
+    generator=(-G Ninja)
+fi
+cmake -S "$folder/tree" -B "$folder/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1
+if ! cmake --build "$folder/build" -j "$JOBS" --target argos-sim >"$folder/log" 2>&1; then
+    tail -n 30 "$folder/log"
+    echo "0 passed, 1 failed (the tree does not build)"
+    exit 1
+fi
+if ! "$folder/build/argos-sim" --seeds "1-$SEEDS" >"$folder/out" 2>&1; then
+    cat "$folder/out"
+    echo "0 passed, 1 failed (the simulator objects without a fault)"
+    exit 1
+fi
+
+passed=0
+failed=0
+say () { printf '%-40s %-38s %s\n' "$1" "$2" "$3"; }
+say "fault" "file" "found"
+
+for fault in "${FAULTS[@]}"; do
+    IFS='|' read -r name file expression <<<"${fault//||/$'\x01'}"
+    expression=${expression//$'\x01'/||}
+    cp "$folder/tree/$file" "$folder/saved"
+    sed -i "$expression" "$folder/tree/$file"
+    verdict=
+    if cmp -s "$folder/saved" "$folder/tree/$file"; then
+        verdict="NO: the line to be changed is not there"
+    elif ! cmake --build "$folder/build" -j "$JOBS" --target argos-sim >"$folder/log" 2>&1; then
+        verdict="NO: it does not compile: $(grep -m 1 'error:' "$folder/log" | sed 's/.*error: //')"
+    elif "$folder/build/argos-sim" --seeds "1-$SEEDS" >"$folder/out" 2>&1; then
+        verdict="NO: $SEEDS seeds are well"
+    fi
+    if [ -z "$verdict" ]; then
+        passed=$((passed + 1))
+        say "$name" "${file##*/}" "$(grep -m 1 'WRONG' "$folder/out" | sed -E 's/^WRONG: (seed [0-9]+) step [0-9]+ +[0-9]+ ms: /\1: /' || tail -n 1 "$folder/out")"
+    else
+        failed=$((failed + 1))
+        say "$name" "${file##*/}" "$verdict"
+    fi
+    cp "$folder/saved" "$folder/tree/$file"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
