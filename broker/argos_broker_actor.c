@@ -291,6 +291,7 @@ s_pair (void)
     s_set_int (socket, ZMQ_SNDHWM, STORE_HWM);
     s_set_int (socket, ZMQ_RCVHWM, STORE_HWM);
     s_set_int (socket, ZMQ_RCVTIMEO, INDEX_WAIT_MS);
+    s_set_int (socket, ZMQ_SNDTIMEO, 0); //  Only a store that is gone can't take a request
     if (zmq_connect (socket, ARGOS_STORE_INPROC) != 0) {
         zmq_close (socket);
         return NULL;
