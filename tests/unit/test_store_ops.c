@@ -180,6 +180,15 @@ the_state_of_a_run_comes_from_its_lane_until_it_is_finished (void **state)
     assert_string_equal (s_run_state (kit), "running");
     argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
     snprintf (req->from, sizeof req->from, "api");
+    snprintf (req->id, sizeof req->id, "other");
+    kit_part (req, 0,
+        "{\"type\":\"turn.stop\",\"to\":\"service:turn\",\"key\":\"s\",\"durable\":true,"
+        "\"side\":true}",
+        "{\"run_id\":\"run_00000000000000000000000000000000\",\"reason\":\"x\"}");
+    int64_t other = kit_do (kit, req)->seq;
+    assert_string_equal (s_run_state (kit), "running"); //  That stop is another run's
+    req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
+    snprintf (req->from, sizeof req->from, "api");
     snprintf (req->id, sizeof req->id, "stop");
     kit_part (req, 0,
         "{\"type\":\"turn.stop\",\"to\":\"service:turn\",\"key\":\"s\",\"durable\":true,"
@@ -189,7 +198,8 @@ the_state_of_a_run_comes_from_its_lane_until_it_is_finished (void **state)
     assert_string_equal (s_run_state (kit), "stopping");
     req = kit_commit (kit, W1, seq, lease, 1, true, 2);
     req->take[0] = stop;
-    req->take_count = 1;
+    req->take[1] = other;
+    req->take_count = 2;
     kit_part (req, 0, "{\"type\":\"run.finish\",\"to\":\"store\"}",
         "{\"run_id\":\"" RUN "\",\"state\":\"cancelled\",\"error\":\"stopped\","
         "\"usage\":{\"input_tokens\":1}}");
