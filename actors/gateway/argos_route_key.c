@@ -178,7 +178,9 @@ argos_route_key (
     *target = 0;
     if (!json_is_object (source))
         return -1;
-    route_t key = { .length = 0 };
+    route_t key; //  Its text is large: only what is used is set
+    key.length = 0;
+    key.full = false;
     const char *type = s_text (source, "chat_type");
     if (!*type)
         type = "dm";
@@ -201,7 +203,9 @@ argos_route_lane (const json_t *source, char *target, size_t size)
     *target = 0;
     if (!json_is_object (source))
         return -1;
-    route_t key = { .length = 0 };
+    route_t key; //  Its text is large: only what is used is set
+    key.length = 0;
+    key.full = false;
     const char *chat = s_text (source, "chat_id");
     s_component (&key, *chat ? chat : s_participant (source));
     s_component (&key, s_text (source, "thread_id"));
