@@ -118,7 +118,7 @@ struct worker {
 struct request {
     struct {
         uint64_t session;          //  Who asked
-        char id[ARGOS_ID_MAX + 1]; //  Under which id, zero-filled
+        char id[ARGOS_ID_MAX + 1]; //  Under which id; directly behind
     } key;
     argos_core_t *core;           //  Ours
     service_t *service;           //  Asked of; NULL when asked of an actor

@@ -15,14 +15,21 @@
 #define WAITING_BYTES_MAX (64 << 20)
 #define TTL_DEFAULT 30000 //  Msec
 
+//  Only the used part of the key is hashed.
+
+static unsigned
+s_key_size (const char *id)
+{
+    return (unsigned) (sizeof (uint64_t) + strlen (id));
+}
+
 static request_t *
 s_find (argos_core_t *self, uint64_t session, const char *id)
 {
     request_t *request, look;
-    memset (&look.key, 0, sizeof look.key);
     look.key.session = session;
     memcpy (look.key.id, id, strlen (id));
-    HASH_FIND (hh, self->requests, &look.key, sizeof look.key, request);
+    HASH_FIND (hh, self->requests, &look.key, s_key_size (id), request);
     return request;
 }
 
@@ -140,7 +147,7 @@ s_new (session_t *session, const argos_header_t *header, service_t *service)
     request->service = service;
     request->key.session = session->number;
     memcpy (request->key.id, header->id, strlen (header->id));
-    HASH_ADD (hh, self->requests, key, sizeof request->key, request);
+    HASH_ADD (hh, self->requests, key, s_key_size (header->id), request);
     argos_timer_set (&self->timers, &request->timer,
         self->mono + (header->ttl_ms ? header->ttl_ms : TTL_DEFAULT), s_expired, request);
     return request;
