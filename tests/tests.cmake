@@ -109,3 +109,12 @@ if (NOT ARGOS_FUZZ)
         argos_test (fuzz ${name} 60)
     endforeach ()
 endif ()
+
+#  Seeds of the simulator, in memory and on disk
+
+if (TARGET argos-sim)
+    add_test (NAME sim/memory COMMAND argos-sim --seeds 1-1000)
+    argos_test (sim memory 240)
+    add_test (NAME sim/disk COMMAND argos-sim --seeds 2001-2050 --disk ${CMAKE_BINARY_DIR}/sim)
+    argos_test (sim disk 240)
+endif ()
