@@ -116,7 +116,7 @@ argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn
 }
 
 void
-argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t bytes)
+argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t cost)
 {
     link_t *link;
     HASH_FIND (hh, self->links, &conn, sizeof conn, link);
@@ -134,5 +134,5 @@ argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *firs
         HASH_ADD (hh, self->links, conn, sizeof link->conn, link);
         HASH_ADD (hh_fd, self->by_fd, fd, sizeof link->fd, link);
     }
-    argos_meter_given (link->fd, bytes);
+    argos_meter_given (link->fd, cost);
 }

@@ -22,9 +22,9 @@ void argos_links_destroy (argos_links_t **self_p);
 void *argos_links_socket (argos_links_t *self);
 void argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn), void *arg);
 
-//  A message of `bytes` bytes has come from conn; first is a frame of it, made by
+//  A message of that cost (see argos_meter.h) has come from conn; first is a frame of it, made by
 //  argos_zframe_recv, but not the routing id.
 void argos_links_given (
-    argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t bytes);
+    argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t cost);
 
 #endif
