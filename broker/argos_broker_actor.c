@@ -8,6 +8,7 @@
 #include "argos_broker_actor.h"
 
 #include "argos_links.h"
+#include "argos_meter.h"
 #include "argos_storage_wire.h"
 #include "argos_zframe.h"
 
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 
 #define FRAMES_MAX (4 + 2 * ARGOS_PARTS_MAX) //  Frames of a message behind the routing id
+#define ID_MAX 255                           //  Bytes of a routing id
 #define TURN_MAX 64                          //  Messages of one source in a turn
 #define HWM 4096                             //  Messages of a connection in the socket
 #define STORE_HWM 0                          //  The core bounds what it has outstanding
@@ -33,6 +35,7 @@ typedef struct {
     bool terminated;                    //  Set by $TERM
     bool failed;                        //  The store is gone
     argos_frame_t *frames[FRAMES_MAX];  //  The message being read
+    argos_header_t header;              //  Of one that is refused here
 } broker_t;
 
 static int64_t
@@ -91,20 +94,23 @@ s_log (void *ctx, char level, const char *line)
 //  ------------------------------------------------------------------------------------------------
 //  What comes in
 
-//  Reads the routing id. Returns false when there is no message.
+//  Reads the routing id; its size, -1 when there is no message.
 
-static bool
-s_recv_conn (void *socket, listener_t listener, uint64_t *ret_conn)
+static int
+s_recv_id (void *socket, unsigned char *id)
 {
-    unsigned char id[256];
-    int size = zmq_recv (socket, id, sizeof id, ZMQ_DONTWAIT);
-    if (size < 0)
-        return false;
-    assert (size == 5); //  Made by the ROUTER: peers can't choose it without ZMQ_ROUTER_HANDOVER's
-                        //  sibling options
-    *ret_conn = (uint64_t) listener << 32 | (uint64_t) id[1] << 24 | (uint64_t) id[2] << 16 |
-                (uint64_t) id[3] << 8 | id[4];
-    return true;
+    int size = zmq_recv (socket, id, ID_MAX, ZMQ_DONTWAIT);
+    assert (size <= ID_MAX); //  ZMTP has one byte for its length
+    return size;
+}
+
+//  The number of a connection whose id was made by the ROUTER.
+
+static uint64_t
+s_conn (listener_t listener, const unsigned char *id)
+{
+    return (uint64_t) listener << 32 | (uint64_t) id[1] << 24 | (uint64_t) id[2] << 16 |
+           (uint64_t) id[3] << 8 | id[4];
 }
 
 static bool
@@ -115,6 +121,33 @@ s_more (void *socket)
     return zmq_getsockopt (socket, ZMQ_RCVMORE, &more, &size) == 0 && more;
 }
 
+//  A peer that has set a routing id of its own can't be served: another could take it over. It is
+//  told so, with the id of what it has sent, and the message is let go.
+
+static void
+s_refuse_id (broker_t *self, void *socket, const unsigned char *id, int size)
+{
+    static const char body[] = "{\"code\":\"invalid\",\"reason\":\"leave the routing id unset\"}";
+    char head[sizeof self->header.id + 40];
+    self->header.id[0] = '\0';
+    for (int i = 0; s_more (socket); i++) {
+        argos_frame_t *frame = argos_zframe_recv (socket, 0);
+        if (frame && i == 1)
+            argos_header_read (frame->data, frame->size, &self->header, NULL);
+        argos_frame_unref (&frame);
+    }
+    if (*self->header.id)
+        snprintf (head, sizeof head, "{\"type\":\"refused\",\"re\":\"%s\"}", self->header.id);
+    else
+        snprintf (head, sizeof head, "{\"type\":\"refused\"}");
+    if (zmq_send (socket, id, (size_t) size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+        return;
+    zmq_send (socket, "AR1", 3, ZMQ_SNDMORE);
+    zmq_send (socket, head, strlen (head), ZMQ_SNDMORE);
+    zmq_send (socket, "", 0, ZMQ_SNDMORE);
+    zmq_send (socket, body, sizeof body - 1, 0);
+}
+
 //  One message of a connection. Frames beyond the most that a message can have are let go and make
 //  it invalid.
 
@@ -122,17 +155,23 @@ static bool
 s_take_message (broker_t *self, listener_t listener)
 {
     void *socket = self->listeners[listener];
-    uint64_t conn;
+    unsigned char id[ID_MAX];
     size_t count = 0;
-    if (!s_recv_conn (socket, listener, &conn))
+    int size = s_recv_id (socket, id);
+    if (size < 0)
         return false;
+    if (size != 5 || id[0] != 0) {
+        s_refuse_id (self, socket, id, size);
+        return true;
+    }
+    uint64_t conn = s_conn (listener, id);
     bool over = false;
-    int64_t bytes = 0;
+    int64_t cost = 0;
     while (s_more (socket)) {
         argos_frame_t *frame = argos_zframe_recv (socket, 0);
         if (!frame)
             break;
-        bytes += (int64_t) frame->size;
+        cost += (int64_t) frame->size + ARGOS_METER_FRAME;
         if (count < FRAMES_MAX)
             self->frames[count++] = frame;
         else {
@@ -141,7 +180,7 @@ s_take_message (broker_t *self, listener_t listener)
         }
     }
     if (self->links[listener] && count > 0)
-        argos_links_given (self->links[listener], conn, self->frames[0], bytes);
+        argos_links_given (self->links[listener], conn, self->frames[0], cost);
     argos_role_t role = listener == LISTEN_INPROC ? ARGOS_ROLE_CORE : ARGOS_ROLE_LOCAL;
     //  One frame too few makes the pairs odd, which the core refuses by the sender's id
     argos_core_message (self->core, conn, role, self->frames, over ? count - 1 : count);
@@ -390,6 +429,7 @@ s_start (broker_t *self, const argos_broker_config_t *config)
     if (!self->listeners[LISTEN_INPROC])
         return "the inproc endpoint is taken";
     if (config->ipc) {
+        argos_meter_limit (2 * config->core.window_bytes);
         mode_t old = umask (0077);
         self->listeners[LISTEN_IPC] = s_router (config->ipc, "ipc", &self->links[LISTEN_IPC]);
         umask (old);
