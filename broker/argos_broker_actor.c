@@ -9,6 +9,7 @@
 
 #include "argos_links.h"
 #include "argos_meter.h"
+#include "argos_order.h"
 #include "argos_storage_wire.h"
 #include "argos_zframe.h"
 
@@ -442,8 +443,10 @@ s_start (broker_t *self, const argos_broker_config_t *config)
 void
 argos_broker_actor (zsock_t *pipe, void *config)
 {
+    ARGOS_TAKE ();
     broker_t self = { .pipe = pipe };
     const char *wrong = s_start (&self, config);
+    ARGOS_GIVE ();
     zsock_set_sndtimeo (pipe, 0);
     zsock_signal (pipe, 0);
     if (wrong)

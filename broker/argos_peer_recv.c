@@ -6,6 +6,7 @@
 //  when it fits the schema of its type. Limits: PEER_BATCH messages a turn. What can't be read is
 //  dropped.
 
+#include "argos_order.h"
 #include "argos_peer_priv.h"
 
 #include "argos_schema.h"
@@ -426,6 +427,7 @@ s_receive (argos_peer_t *self, incoming_t *msg)
             return msg->frame_count >
                    0; //  A message is there as a whole, so this is the first frame
         }
+        ARGOS_TAKE ();
         more = zmq_msg_more (&frame);
         msg->bytes += (int64_t) zmq_msg_size (&frame);
         if (msg->frame_count < FRAME_COUNT) {

@@ -4,6 +4,7 @@
 //  fn is called. Nothing but hello is written before the welcome, and the queue never overtakes
 //  itself. Limits: ARGOS_PEER_OUT_MAX entries of ARGOS_PEER_OUT_BYTES together.
 
+#include "argos_order.h"
 #include "argos_peer_priv.h"
 
 #include <stdio.h>
@@ -26,6 +27,7 @@ argos_peer_make_id (argos_peer_t *self, char *target)
 static int
 s_put (argos_peer_t *self, const char *data, const uint32_t *sizes, size_t count)
 {
+    ARGOS_GIVE ();
     if (zmq_send_const (self->socket, "AR1", 3, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {

@@ -6,31 +6,13 @@
 
 #include "argos_storage_wire.h"
 
+#include "argos_order.h"
 #include "argos_zframe.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
-
-//  libzmq is not instrumented: the thread sanitizer has to be told that a message which was
-//  received was sent before
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ARGOS_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(ARGOS_TSAN)
-void __tsan_acquire (void *address);
-void __tsan_release (void *address);
-static char s_order; //  Its address stands for all messages
-#define ARGOS_GIVE() __tsan_release (&s_order)
-#define ARGOS_TAKE() __tsan_acquire (&s_order)
-#else
-#define ARGOS_GIVE() ((void) 0)
-#define ARGOS_TAKE() ((void) 0)
-#endif
 
 #define HAS_HEADER 1 //  The part has a header frame
 #define HAS_BODY 2   //  The part has a body frame

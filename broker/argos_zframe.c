@@ -6,6 +6,8 @@
 
 #include "argos_zframe.h"
 
+#include "argos_order.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,7 @@ argos_zframe_recv (void *socket, int flags)
         free (self);
         return NULL;
     }
+    ARGOS_TAKE ();
     self->frame = (argos_frame_t){ .data = zmq_msg_data (&self->msg),
         .size = zmq_msg_size (&self->msg),
         .refs = 1,
@@ -58,6 +61,7 @@ int
 argos_zframe_send (const argos_frame_t *frame, void *socket, int flags)
 {
     zmq_msg_t *shared = frame ? s_msg (frame) : NULL;
+    ARGOS_GIVE ();
     if (!shared)
         return zmq_send (socket, frame ? frame->data : "", frame ? frame->size : 0, flags) < 0 ? -1
                                                                                                : 0;

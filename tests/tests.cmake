@@ -4,7 +4,7 @@
 
 set (test_environment "ARGOS_SOURCE=${CMAKE_SOURCE_DIR}" "ARGOS_BUILD=${CMAKE_BINARY_DIR}"
     "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1" "UBSAN_OPTIONS=print_stacktrace=1"
-    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_SOURCE_DIR}/tests/dev/tsan.supp")
 
 #  Core and store in one thread: for the simulator and for tests of the core
 
@@ -117,4 +117,7 @@ if (TARGET argos-sim)
     argos_test (sim memory 240)
     add_test (NAME sim/disk COMMAND argos-sim --seeds 2001-2050 --disk ${CMAKE_BINARY_DIR}/sim)
     argos_test (sim disk 240)
+    #  What was freed long ago is of no interest here, speed is
+    set_property (TEST sim/memory sim/disk APPEND PROPERTY ENVIRONMENT
+        "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:quarantine_size_mb=4:malloc_context_size=4")
 endif ()

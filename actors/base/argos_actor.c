@@ -5,6 +5,8 @@
 
 #include "argos_actor.h"
 
+#include "argos_order.h"
+
 #include <assert.h>
 #include <pthread.h>
 
@@ -22,6 +24,7 @@ typedef struct {
 static void
 s_actor_main (zsock_t *pipe, void *args)
 {
+    ARGOS_TAKE ();
     const actor_start_t *start = (const actor_start_t *) args;
     zactor_fn *fn = start->fn;
     void *config = start->config;
@@ -29,6 +32,7 @@ s_actor_main (zsock_t *pipe, void *args)
     snprintf (name, sizeof name, "%s", start->name);
     pthread_setname_np (pthread_self (), name);
     fn (pipe, config);
+    ARGOS_GIVE ();
 }
 
 //  Waits for the first word. True for READY; false for FAILED and for a thread that left without a
@@ -47,6 +51,7 @@ s_wait_ready (zsock_t *pipe)
         bool ready = word && zframe_streq (word, "READY");
         bool failed = word && zframe_streq (word, "FAILED");
         zmsg_destroy (&msg);
+        ARGOS_TAKE ();
         if (ready || failed || gone)
             return ready;
     }
@@ -57,6 +62,7 @@ argos_actor_start (const char *name, zactor_fn *fn, void *config)
 {
     assert (name && fn);
     actor_start_t start = { name, fn, config };
+    ARGOS_GIVE ();
     zactor_t *actor = zactor_new (s_actor_main, &start);
     if (actor && !s_wait_ready (zactor_sock (actor)))
         argos_actor_stop (&actor, FAILED_STOP_MS);
@@ -81,6 +87,7 @@ argos_actor_stop (zactor_t **actor_p, int timeout_ms)
         stopped = msg && zmsg_signal (msg) >= 0;
         zmsg_destroy (&msg);
     }
+    ARGOS_TAKE ();
     zsock_set_rcvtimeo (pipe, 0); //  The exit signal is already consumed
     zactor_destroy (actor_p);
     return stopped ? 0 : -1;
@@ -89,6 +96,7 @@ argos_actor_stop (zactor_t **actor_p, int timeout_ms)
 void
 argos_actor_ready (zsock_t *pipe, bool ok)
 {
+    ARGOS_GIVE ();
     zsock_set_sndtimeo (pipe, 0); //  A dead owner must not block us
     zsock_signal (pipe, 0);       //  zactor_new ignores the value, so the word follows
     zstr_send (pipe, ok ? "READY" : "FAILED");
@@ -97,6 +105,7 @@ argos_actor_ready (zsock_t *pipe, bool ok)
 void
 argos_actor_fail (zsock_t *pipe, const char *reason)
 {
+    ARGOS_GIVE ();
     zsock_set_sndtimeo (pipe, 0);
     zstr_sendx (pipe, "FAILED", reason ? reason : "", NULL);
 }

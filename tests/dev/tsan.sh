@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+#  everything that ctest runs, and the main job, under ThreadSanitizer
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+cmake -S . -B build/tsan -DCMAKE_BUILD_TYPE=Debug -DARGOS_SANITIZE=thread -DARGOS_TESTS=ON >/dev/null
+cmake --build build/tsan -j "$(nproc)" >/dev/null
+export TSAN_OPTIONS="suppressions=$PWD/tests/dev/tsan.supp halt_on_error=0 exitcode=66 ${TSAN_OPTIONS:-}"
+status=0
+ctest --test-dir build/tsan -j "$(nproc)" --output-on-failure -LE slow "$@" || status=$?
+ARGOS_BUILD=$PWD/build/tsan /usr/bin/python3 -m pytest tests/system/test_adapter_pyzmq.py tests/system/test_gateway.py \
+    tests/system/test_api.py -q -p no:cacheprovider || status=$?
+exit $status
