@@ -50,7 +50,7 @@ s_scan (world_t *world, const char *what, const char *sql,
     last_t *last, *next;
     argos_sim_net_query (world->net, sql, fn, &scan);
     HASH_ITER (hh, scan.lasts, last, next) {
-        HASH_DEL (scan.lasts, last);
+        HASH_DEL (scan.lasts, last); //  NOLINT(clang-analyzer-unix.Malloc): next is known
         free (last);
     }
 }

@@ -60,8 +60,11 @@ s_frame (const message_t *message, bool urgent)
         "s}",
         type, message->id, service, message->key, message->side ? ",\"side\":true" : "",
         urgent ? ",\"urgent\":true" : "", message->not_before ? late : "");
-    snprintf (body, sizeof body, "{\"id\":\"%s\",\"i\":%d,\"side\":%s}", message->id,
-        message->serial, message->side ? "true" : "false");
+    snprintf (body, sizeof body,
+        "{\"source\":{\"platform\":\"sim\",\"account\":\"s\",\"chat_type\":\"dm\"},\"text\":\"t\","
+        "\"reason\":\"r\","
+        "\"id\":\"%s\",\"i\":%d,\"side\":%s}",
+        message->id, message->serial, message->side ? "true" : "false");
     return argos_sim_frame_new (header, body);
 }
 
@@ -123,7 +126,8 @@ argos_sim_sender_act (peer_t *self)
     if (stream->unsettled >= world->odds.pipeline)
         return;
     if (stream->next < stream->total)
-        s_send (self, index, argos_sim_random (world, 100) < world->odds.side);
+        s_send (self, index,
+            argos_sim_random (world, 100) < world->odds.side && stream->sides < ARGOS_SIM_SIDES);
 }
 
 void

@@ -75,7 +75,7 @@ s_free_marks (mark_t **marks)
 {
     mark_t *mark, *next;
     HASH_ITER (hh, *marks, mark, next) {
-        HASH_DEL (*marks, mark);
+        HASH_DEL (*marks, mark); //  NOLINT(clang-analyzer-unix.Malloc): next is known
         free (mark);
     }
 }
@@ -83,7 +83,7 @@ s_free_marks (mark_t **marks)
 static void
 s_drop (argos_sim_shadow_t *self, row_t *row)
 {
-    HASH_DEL (self->rows, row);
+    HASH_DEL (self->rows, row); //  NOLINT(clang-analyzer-unix.Malloc): as above
     free (row);
 }
 

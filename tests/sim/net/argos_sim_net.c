@@ -53,7 +53,7 @@ s_store (void *ctx, argos_storage_req_t *req)
     argos_sim_net_t *self = ctx;
     if (self->count == self->room) {
         self->room = self->room ? self->room * 2 : 64;
-        self->requests = realloc (self->requests, self->room * sizeof self->requests[0]);
+        self->requests = realloc (self->requests, self->room * sizeof (argos_storage_req_t *));
         assert (self->requests);
     }
     self->requests[self->count++] = req;
@@ -294,9 +294,9 @@ argos_sim_net_batch (argos_sim_net_t *self, size_t max, bool answer)
     if (count == 0)
         return 0;
     assert (count <= BATCH_MAX);
-    memcpy (requests, self->requests, count * sizeof requests[0]);
+    memcpy (requests, self->requests, count * sizeof (argos_storage_req_t *));
     self->count -= count;
-    memmove (self->requests, self->requests + count, self->count * sizeof requests[0]);
+    memmove (self->requests, self->requests + count, self->count * sizeof (argos_storage_req_t *));
     int rc = argos_store_batch (self->store, requests, answers, count, self->reason);
     if (rc != 0) {
         fprintf (stderr, "%s\n", self->reason);
