@@ -34,6 +34,28 @@ s_read_headers (argos_store_t *self, argos_store_unit_t *unit)
 //  What can be said about the parts before anything is written. Only what this can't foresee needs
 //  a savepoint.
 
+//  The body of a message from a stranger has to fit the schema of its type, if that is one of ours:
+//  whoever sent it is told at once, not the dead letters later.
+
+static bool
+s_check_body (const argos_store_unit_t *unit, size_t part)
+{
+    const argos_storage_req_t *req = unit->req;
+    const char *type = unit->header->type;
+    const argos_frame_t *body = req->parts[part].body;
+    json_t *parsed = NULL;
+    if (req->trusted || !argos_schema_known (type))
+        return true;
+    argos_err_t code = argos_schema_parse (type, body ? body->data : "", body ? body->size : 0,
+        &parsed, unit->ans->reason, sizeof unit->ans->reason);
+    json_decref (parsed);
+    if (code == ARGOS_OK)
+        return true;
+    unit->ans->code = code;
+    unit->ans->part = (int) part;
+    return false;
+}
+
 static bool
 s_check_parts (argos_store_t *self, argos_store_unit_t *unit)
 {
@@ -53,6 +75,9 @@ s_check_parts (argos_store_t *self, argos_store_unit_t *unit)
                     ? "a part is an operation of the store, or durable to a service or a topic"
                     : argos_err_text (code));
         }
+        unit->header = header;
+        if (durable && !s_check_body (unit, i))
+            return false;
         foreseen = foreseen && header->to == ARGOS_TO_SERVICE;
     }
     if (!foreseen)
@@ -191,7 +216,8 @@ s_commit_free (argos_store_t *self, argos_store_unit_t *unit)
 static bool
 s_not_held (argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
 {
-    int64_t n = argos_store_number (self, 0, ARGOS_SQL_FINISHED_GET, "ii", req->lease, req->seq);
+    int64_t n = argos_store_number (
+        self, 0, ARGOS_SQL_FINISHED_GET, "iis", req->lease, req->seq, (const char *) req->holder);
     if (n && n == req->n && req->done) {
         ans->repeat = true;
         return false;
@@ -265,7 +291,8 @@ s_commit_leased (argos_store_t *self, argos_store_unit_t *unit, const argos_stor
     if (!req->done)
         return argos_store_run (self, ARGOS_SQL_ROW_N, "ii", row->seq, req->n) == 0;
     argos_store_run (self, ARGOS_SQL_ROW_DROP, "i", row->seq);
-    argos_store_run (self, ARGOS_SQL_FINISHED_ADD, "iiii", row->lease, row->seq, req->n, self->now);
+    argos_store_run (self, ARGOS_SQL_FINISHED_ADD, "iisii", row->lease, row->seq,
+        (const char *) req->holder, req->n, self->now);
     argos_store_gone (ans, row->seq);
     return true;
 }

@@ -144,7 +144,8 @@ s_verdict (argos_store_t *self, const argos_storage_req_t *req, const argos_stor
     if (argos_store_row_get (self, pair->seq, &row, NULL, NULL) && row.lease &&
         row.lease == pair->lease && strcmp (row.holder, req->holder) == 0)
         return 'v';
-    int64_t n = argos_store_number (self, 0, ARGOS_SQL_FINISHED_GET, "ii", pair->lease, pair->seq);
+    int64_t n = argos_store_number (
+        self, 0, ARGOS_SQL_FINISHED_GET, "iis", pair->lease, pair->seq, (const char *) req->holder);
     return n ? 'd' : 'l';
 }
 

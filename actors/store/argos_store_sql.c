@@ -72,8 +72,10 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                              " (SELECT 1 FROM queue WHERE service = ?1 AND key = ?2 LIMIT ?3)",
     [ARGOS_SQL_LANE_LIST] = "SELECT " ROW ", body FROM queue WHERE service = ?1 AND key = ?2"
                             " AND seq <= ?3 ORDER BY seq LIMIT 64",
-    [ARGOS_SQL_FINISHED_ADD] = "INSERT INTO finished (lease, seq, n, at) VALUES (?1, ?2, ?3, ?4)",
-    [ARGOS_SQL_FINISHED_GET] = "SELECT n FROM finished WHERE lease = ?1 AND seq = ?2",
+    [ARGOS_SQL_FINISHED_ADD] = "INSERT INTO finished (lease, seq, holder, n, at)"
+                               " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [ARGOS_SQL_FINISHED_GET] = "SELECT n FROM finished WHERE lease = ?1 AND seq = ?2"
+                               " AND holder = ?3",
     [ARGOS_SQL_DEAD_ADD] =
         "INSERT INTO dead (seq, service, key, sender, id, type, side, urgent,"
         " at, hops, cause, origin, attempt, strikes, code, died_at, header, body)"

@@ -55,6 +55,7 @@ CREATE INDEX queue_origin ON queue (origin) WHERE origin IS NOT NULL;
 CREATE TABLE finished (
     lease INTEGER PRIMARY KEY,
     seq INTEGER NOT NULL,
+    holder TEXT NOT NULL,
     n INTEGER NOT NULL,
     at INTEGER NOT NULL
 ) STRICT;

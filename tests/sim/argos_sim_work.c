@@ -134,7 +134,8 @@ s_add_row (
     snprintf (header, sizeof header,
         "{\"type\":\"%s\",\"id\":\"%s.%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true}",
         type, prefix, work->id, service, work->key);
-    snprintf (body, sizeof body, "{\"id\":\"%s\",\"i\":%d}", work->id, work->serial);
+    snprintf (body, sizeof body, "{\"kind\":\"answer\",\"text\":\"t\",\"id\":\"%s\",\"i\":%d}",
+        work->id, work->serial);
     argos_sim_frame_part (frame, header, body);
 }
 

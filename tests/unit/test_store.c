@@ -421,7 +421,7 @@ a_pass_removes_at_most_a_thirtieth_of_a_table (void **state)
         "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 6000)"
         " INSERT INTO seen SELECT 'a', printf ('%06d', x), 0, 0, x'00', 1 FROM c;"
         "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 6000)"
-        " INSERT INTO finished SELECT x, x, 1, 1 FROM c",
+        " INSERT INTO finished SELECT x, x, 'h', 1, 1 FROM c",
         0, 0, 0);
     kit->store->prune_at = 0;
     while (argos_store_chore (kit->store, kit->now))

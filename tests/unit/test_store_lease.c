@@ -109,6 +109,42 @@ only_the_lease_and_holder_on_record_may_commit (void **state)
     kit_free (kit);
 }
 
+//  A done that was committed is repeated to its holder alone: nobody else is told that his parts
+//  were stored.
+
+static void
+a_finished_lease_is_fenced_for_a_stranger (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    int64_t seq = kit_send (kit, "m1", "turn", "s", NULL, NULL);
+    int64_t lease = kit_lease (kit, seq, W1);
+    assert_int_equal (kit_done (kit, W1, seq, lease, 1, 0), ARGOS_OK);
+    assert_int_equal (kit_done (kit, W2, seq, lease, 1, 0), ARGOS_FENCED);
+    assert_int_equal (kit_done (kit, W1, seq, lease, 1, 0), ARGOS_OK);
+    assert_true (kit->ans->repeat);
+    kit_free (kit);
+}
+
+//  The body of a message of ours has to fit its schema, whoever sends it.
+
+static void
+a_stranger_s_body_is_checked_at_the_door (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
+    snprintf (req->from, sizeof req->from, "test.main");
+    snprintf (req->id, sizeof req->id, "m1");
+    kit_part (req, 0,
+        "{\"type\":\"message.inbound\",\"id\":\"m1\",\"to\":\"service:gateway\",\"durable\":true}",
+        "{\"text\":\"no source\"}");
+    assert_int_equal (kit_do (kit, req)->code, ARGOS_INVALID);
+    assert_non_null (strstr (kit->ans->reason, "source"));
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM seen"), 0);
+    kit_free (kit);
+}
+
 //  H22: a refused commit leaves lease and number as they were.
 
 static void
@@ -600,6 +636,8 @@ main (void)
         cmocka_unit_test (a_lane_has_one_lease_and_keeps_its_order),
         cmocka_unit_test (commits_are_numbered_and_a_repeat_changes_nothing),
         cmocka_unit_test (only_the_lease_and_holder_on_record_may_commit),
+        cmocka_unit_test (a_finished_lease_is_fenced_for_a_stranger),
+        cmocka_unit_test (a_stranger_s_body_is_checked_at_the_door),
         cmocka_unit_test (a_refused_commit_leaves_the_lease_as_it_was),
         cmocka_unit_test (a_done_must_have_seen_the_newest_side_message),
         cmocka_unit_test (what_was_seen_and_not_taken_is_the_next_of_the_lane),

@@ -259,6 +259,7 @@ s_entry (kit_t *kit, const char *topic, int64_t number, const char *members, siz
     static int count = 0;
     char header[256], *body = malloc (size + 3);
     argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
+    req->trusted = true; //  The body is of no interest here
     snprintf (req->from, sizeof req->from, "agent.2@muscle");
     snprintf (req->id, sizeof req->id, "e%d", ++count);
     snprintf (header, sizeof header,
