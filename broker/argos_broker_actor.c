@@ -84,14 +84,6 @@ s_store (void *ctx, argos_storage_req_t *req)
     argos_storage_req_destroy (&req);
 }
 
-static void
-s_log (void *ctx, char level, const char *line)
-{
-    (void) ctx;
-    (void) level;
-    (void) line;
-}
-
 //  ------------------------------------------------------------------------------------------------
 //  What comes in
 
@@ -370,7 +362,7 @@ s_load (broker_t *self, const argos_core_config_t *limits)
             return -1;
         if (!self->core) {
             argos_core_config_t config = *limits;
-            argos_core_io_t io = { self, s_send, s_store, s_log };
+            argos_core_io_t io = { self, s_send, s_store };
             config.store_id = page->owner;
             config.boot = page->boot;
             self->core = argos_core_new (&config, &io, s_mono (), s_wall ());

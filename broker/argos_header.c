@@ -408,6 +408,36 @@ s_clear (argos_header_t *header)
     header->take_count = 0;
 }
 
+//  A header that was refused before its id was reached: find the id all the same, so that the
+//  refusal can name it. Only the first "id" at the top level counts; what stands in strings or
+//  nested values is passed over.
+
+static void
+s_find_id (const void *data, size_t size, argos_header_t *header)
+{
+    scan_t scan = { data, (const unsigned char *) data + size, NULL };
+    int depth = 0;
+    while (scan.at < scan.end) {
+        unsigned char c = *scan.at;
+        if (c != '"') {
+            depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+            scan.at++;
+            continue;
+        }
+        bool found = scan.end - scan.at >= 4 && memcmp (scan.at, "\"id\"", 4) == 0 && depth == 1;
+        scan.at++;
+        while (scan.at < scan.end && *scan.at != '"')
+            scan.at += *scan.at == '\\' && scan.end - scan.at > 1 ? 2 : 1;
+        if (scan.at < scan.end)
+            scan.at++;
+        if (found && s_accept (&scan, ':')) {
+            if (!s_token (&scan, header->id, ARGOS_ID_MAX))
+                header->id[0] = 0;
+            return;
+        }
+    }
+}
+
 argos_err_t
 argos_header_read (
     const void *data, size_t size, argos_header_t *ret_header, const char **ret_reason)
@@ -440,6 +470,8 @@ argos_header_read (
         *ret_reason = scan.reason;
     if (scan.reason && err == ARGOS_OK)
         err = ARGOS_INVALID;
+    if (err == ARGOS_INVALID && !ret_header->id[0])
+        s_find_id (data, size, ret_header);
     return err;
 }
 

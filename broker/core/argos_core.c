@@ -6,6 +6,7 @@
 //  anything else looks at a message.
 
 #include "argos_core_priv.h"
+#include "argos_schema.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 struct intern {
     UT_hash_handle hh;             //  By name
+    int64_t rows;                  //  How many rows point to it
     char name[ARGOS_TYPE_MAX + 1]; //  The name
 };
 
@@ -152,7 +154,22 @@ argos_core_intern (argos_core_t *self, const char *type)
         memcpy (found->name, type, strlen (type) + 1);
         HASH_ADD_STR (self->types, name, found);
     }
+    found->rows++;
     return found->name;
+}
+
+//  A row less of that type; the last one takes the name with it, since peers choose types freely.
+
+void
+argos_core_forget_type (argos_core_t *self, const char *type)
+{
+    struct intern *found;
+    HASH_FIND_STR (self->types, type, found);
+    assert (found);
+    if (--found->rows == 0) {
+        HASH_DEL (self->types, found);
+        free (found);
+    }
 }
 
 //  Send one message with the given frames; meta is made into a frame. Returns 0, or -1 when the
@@ -284,20 +301,32 @@ s_serve (session_t *session, const argos_header_t *header, argos_frame_t **frame
     return false;
 }
 
+json_t *
+argos_core_body (
+    argos_core_t *self, uint64_t conn, const argos_header_t *header, const argos_frame_t *frame)
+{
+    char reason[256];
+    json_t *body = NULL;
+    argos_err_t code =
+        argos_schema_parse (header->type, frame->data, frame->size, &body, reason, sizeof reason);
+    if (code == ARGOS_OK)
+        return body;
+    argos_core_refuse (self, conn, header->id, code, reason, -1, false);
+    return NULL;
+}
+
 //  Credit must not go backwards: a late grant is harmless, a smaller one is a fault.
 
 static bool
 s_credit (session_t *session, const argos_header_t *header, argos_frame_t **frames, size_t count)
 {
     (void) count;
-    json_t *body = json_loadb (frames[3]->data, frames[3]->size, JSON_REJECT_DUPLICATES, NULL);
+    json_t *body = argos_core_body (session->core, session->conn, header, frames[3]);
+    if (!body)
+        return false;
     json_int_t messages = json_integer_value (json_object_get (body, "messages"));
     json_int_t bytes = json_integer_value (json_object_get (body, "bytes"));
-    if (!json_is_integer (json_object_get (body, "messages")) ||
-        !json_is_integer (json_object_get (body, "bytes")))
-        argos_core_refuse (session->core, session->conn, header->id, ARGOS_INVALID,
-            "credit has the integers messages and bytes", -1, false);
-    else if (messages < session->credit_messages || bytes < session->credit_bytes)
+    if (messages < session->credit_messages || bytes < session->credit_bytes)
         argos_core_refuse (session->core, session->conn, header->id, ARGOS_CREDIT,
             "credit is an absolute total and can't go back", -1, false);
     else {
@@ -404,7 +433,7 @@ s_application (session_t *session, const argos_header_t *header, argos_frame_t *
     else if (header->re[0])
         argos_request_reply (session, header, frames);
     else if (header->to == ARGOS_TO_ACTOR && strcmp (header->name, "broker") == 0)
-        argos_status_reply (session, header);
+        argos_status_reply (session, header, frames[3]);
     else
         argos_request_new (session, header, frames);
     return false;

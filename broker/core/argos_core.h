@@ -26,8 +26,6 @@ typedef struct {
     int (*send) (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count);
     //  Hand a request to the store; it is the callee's now.
     void (*store) (void *ctx, argos_storage_req_t *req);
-    //  One line for the log; level is 'w' or 'i'.
-    void (*log) (void *ctx, char level, const char *line);
 } argos_core_io_t;
 
 typedef struct {

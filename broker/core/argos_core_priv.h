@@ -268,6 +268,9 @@ struct argos_core {
 };
 
 //  argos_core.c
+//  The body of a word of the broker, checked by its schema; new. NULL when it has been refused.
+json_t *argos_core_body (
+    argos_core_t *self, uint64_t conn, const argos_header_t *header, const argos_frame_t *frame);
 void argos_core_word (
     argos_core_t *self, uint64_t conn, const char *type, const char *re, const char *body);
 void argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos_err_t code,
@@ -275,6 +278,7 @@ void argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos
 int argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const char *meta,
     size_t meta_size, argos_frame_t *body);
 const char *argos_core_intern (argos_core_t *self, const char *type);
+void argos_core_forget_type (argos_core_t *self, const char *type);
 
 //  argos_session.c
 void argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
@@ -367,6 +371,7 @@ void argos_topic_leave (session_t *session);
 void argos_topic_free (topic_t *topic);
 
 //  argos_status.c
-void argos_status_reply (session_t *session, const argos_header_t *header);
+void argos_status_reply (
+    session_t *session, const argos_header_t *header, const argos_frame_t *frame);
 
 #endif

@@ -154,6 +154,7 @@ s_free_entry (entry_t *entry)
 {
     if (entry->timer)
         argos_timer_clear (&entry->service->core->timers, entry->timer);
+    argos_core_forget_type (entry->service->core, entry->type);
     free (entry->timer);
     free (entry->key);
     free (entry);

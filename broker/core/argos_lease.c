@@ -118,15 +118,15 @@ void
 argos_lease_given_back (session_t *session, const argos_header_t *header, argos_frame_t *frame)
 {
     argos_core_t *self = session->core;
-    json_t *body = frame->size ? json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL)
-                               : json_object ();
+    json_t *body = argos_core_body (self, session->conn, header, frame);
+    if (!body)
+        return;
     json_int_t delay = json_integer_value (json_object_get (body, "delay_ms"));
     const char *reject = json_string_value (json_object_get (body, "reject"));
-    if (!json_is_object (body) || !header->seq || !header->lease || delay < 0 ||
-        delay > 2592000000 ||
+    if (!header->seq || !header->lease ||
         (reject && strlen (reject) >= sizeof ((argos_storage_req_t *) 0)->reject)) {
         argos_core_refuse (self, session->conn, header->id, ARGOS_INVALID,
-            "release needs seq and lease, and delay_ms up to 30 days", -1, false);
+            "release needs seq and lease, and a code of at most 31 bytes", -1, false);
         json_decref (body);
         return;
     }

@@ -310,8 +310,10 @@ argos_service_serve (session_t *session, const argos_header_t *header, argos_fra
     argos_core_t *self = session->core;
     service_t *service = NULL;
     argos_err_t code = ARGOS_INVALID;
-    json_t *body = json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL);
-    const char *wrong = body ? s_serve (session, body, &code, &service) : "the body is not JSON";
+    json_t *body = argos_core_body (self, session->conn, header, frame);
+    if (!body)
+        return;
+    const char *wrong = s_serve (session, body, &code, &service);
     if (wrong)
         argos_core_refuse (self, session->conn, header->id, code, wrong, -1, false);
     else if (service->stored)

@@ -319,8 +319,10 @@ argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
     const argos_header_t *header, argos_frame_t *frame)
 {
     hello_t hello;
-    json_t *body = json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL);
-    const char *wrong = body ? s_read_hello (body, role, &hello) : "the body of hello is not JSON";
+    json_t *body = argos_core_body (self, conn, header, frame);
+    if (!body)
+        return;
+    const char *wrong = s_read_hello (body, role, &hello);
     if (wrong)
         argos_core_refuse (self, conn, header->id, ARGOS_INVALID, wrong, -1, false);
     else if (HASH_CNT (hh_number, self->numbers) > SESSIONS_MAX)

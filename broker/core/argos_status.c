@@ -46,9 +46,18 @@ s_services (argos_core_t *self)
 }
 
 void
-argos_status_reply (session_t *session, const argos_header_t *header)
+argos_status_reply (session_t *session, const argos_header_t *header, const argos_frame_t *frame)
 {
     argos_core_t *self = session->core;
+    if (strcmp (header->type, "broker.status") != 0) {
+        argos_core_refuse (self, session->conn, header->id, ARGOS_UNKNOWN_TYPE,
+            "the broker answers broker.status", -1, false);
+        return;
+    }
+    json_t *asked = argos_core_body (self, session->conn, header, frame);
+    if (!asked)
+        return;
+    json_decref (asked);
     json_t *refused = json_object ();
     for (int code = 0; code < ARGOS_ERR_COUNT; code++)
         if (self->refused[code])

@@ -402,20 +402,18 @@ void
 argos_topic_subscribe (session_t *session, const argos_header_t *header, argos_frame_t *frame)
 {
     argos_core_t *self = session->core;
-    json_t *body = frame->size ? json_loadb (frame->data, frame->size, JSON_REJECT_DUPLICATES, NULL)
-                               : json_object ();
-    json_t *from = json_object_get (body, "from");
-    bool form = json_is_object (body) && (!from || json_is_integer (from)) && header->id[0] &&
-                header->to == ARGOS_TO_TOPIC;
-    json_int_t next = json_integer_value (from);
+    json_t *body = argos_core_body (self, session->conn, header, frame);
+    if (!body)
+        return;
+    bool form = header->id[0] && header->to == ARGOS_TO_TOPIC;
+    json_int_t next = json_integer_value (json_object_get (body, "from"));
     json_decref (body);
     subscription_t *sub;
     int count;
     DL_COUNT2 (session->subscriptions, sub, count, snext);
-    if (!form || next < 0 || count >= READS_MAX) {
-        argos_core_refuse (self, session->conn, header->id,
-            form && next >= 0 ? ARGOS_BUSY : ARGOS_INVALID,
-            "subscribe goes to a topic, with an id and from >= 0; at most 1024 topics", -1, false);
+    if (!form || count >= READS_MAX) {
+        argos_core_refuse (self, session->conn, header->id, form ? ARGOS_BUSY : ARGOS_INVALID,
+            "subscribe goes to a topic, with an id; at most 1024 topics", -1, false);
         return;
     }
     topic_t *topic = argos_topic_get (self, header->name);

@@ -56,13 +56,6 @@ s_store (void *ctx, argos_storage_req_t *req)
 }
 
 static void
-s_log (void *ctx, char level, const char *line)
-{
-    (void) ctx;
-    FUZZ_CHECK (level && line);
-}
-
-static void
 s_answer_batch (world_t *self)
 {
     argos_storage_ans_t *answers[BATCH_MAX] = { NULL };
@@ -175,7 +168,7 @@ static void
 s_begin (world_t *self)
 {
     static int ready;
-    argos_core_io_t io = { self, s_send, s_store, s_log };
+    argos_core_io_t io = { self, s_send, s_store };
     argos_core_config_t config;
     char reason[256] = "";
     if (!ready)

@@ -122,6 +122,17 @@ test_the_id_of_a_bad_header_is_known_when_it_was_read (void **state)
     static const char text[] = "{\"id\":\"x1\",\"type\":\"a\",\"bad\":1}";
     assert_int_equal (s_read (text, sizeof text - 1, &header), ARGOS_INVALID);
     assert_string_equal (header.id, "x1");
+    static const struct {
+        const char *text, *id; //  A bad header, and the id that it has
+    } cases[] = { { "{\"type\":\"x\",\"foo\":1,\"id\":\"x2\"}", "x2" },
+        { "{\"foo\":{\"id\":\"no\"},\"bar\":\"\\\"id\\\":\\\"no\\\"\", \"id\" : \"x3\"}", "x3" },
+        { "{\"foo\":\"id\",\"bar\":\"no\"}", "" }, { "{\"foo\":1,\"id\":\"a b\"}", "" },
+        { "{\"foo\":1,\"id\":5}", "" }, { "{\"foo\":1,\"id\":\"cut", "" },
+        { "{\"foo\":\"\\", "" } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal (s_read (cases[i].text, strlen (cases[i].text), &header), ARGOS_INVALID);
+        assert_string_equal (header.id, cases[i].id);
+    }
 }
 
 static void

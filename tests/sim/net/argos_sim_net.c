@@ -60,14 +60,6 @@ s_store (void *ctx, argos_storage_req_t *req)
 }
 
 static void
-s_log (void *ctx, char level, const char *line)
-{
-    (void) ctx;
-    (void) level;
-    (void) line;
-}
-
-static void
 s_load (void *arg, const argos_storage_row_t *row)
 {
     argos_sim_net_t *self = arg;
@@ -84,7 +76,7 @@ s_start (argos_sim_net_t *self)
         abort ();
     }
     const argos_store_info_t *info = argos_store_info (self->store);
-    argos_core_io_t io = { self, s_send, s_store, s_log };
+    argos_core_io_t io = { self, s_send, s_store };
     self->config.store_id = info->store_id;
     self->config.boot = info->boot;
     self->core = argos_core_new (&self->config, &io, self->mono, self->wall);
