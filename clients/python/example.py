@@ -35,36 +35,36 @@ def send(header, body):
 def receive():
     if not socket.poll(30_000):
         sys.exit(f"no answer from {endpoint}; is argosd running?")
-    _, header, _, body = socket.recv_multipart()
-    return json.loads(header), json.loads(body)
+    _, header, meta, body = socket.recv_multipart()
+    return json.loads(header), json.loads(meta), json.loads(body)
 
 
-me = "example." + uuid.uuid4().hex[:8]
+me = "example.main"  # A service name stays declared, so it is the same each time
+streamed = False
 run_id = "run_" + uuid.uuid4().hex
 send({"type": "hello", "id": "1"}, {"name": me, "instance": int(time.time() * 1000), "protocol": 1})
 assert receive()[0]["type"] == "welcome"
 send({"type": "credit"}, {"messages": 100_000, "bytes": 1 << 30})
-# Who wants the durable answer serves the service of its platform and account; here the stream is enough
+# The durable answer comes to who serves the service of the platform and account
 send({"type": "serve", "id": "2"}, {"service": "deliver." + me, "slots": 4})
 send({"type": "subscribe", "id": "3", "to": "topic:run." + run_id}, {"from": 0})
-send({"type": "message.inbound", "id": "4", "to": "service:gateway", "key": me, "durable": True},
+# The id of a message is the sender's: the same id is the same message, for 30 days
+send({"type": "message.inbound", "id": "example:" + run_id, "to": "service:gateway", "key": me, "durable": True},
      {"source": {"platform": "example", "account": me[8:], "chat_id": "1", "chat_type": "dm", "user_id": "me"},
       "text": " ".join(options.text), "run_id": run_id})
+# The stream, and the durable answer, which is all that a command like /status has
 while True:
-    header, body = receive()
+    header, meta, body = receive()
     if header["type"] == "turn.delta":
         print(body["delta"], end="", flush=True)
-    elif header["type"] in ("refused", "run.failed", "run.cancelled"):
-        sys.exit(f"{header['type']}: {body}")
-    elif header["type"] == "run.completed":
-        print()
+        streamed = True
+    elif header["type"] == "refused":
+        sys.exit(f"refused: {body}")
+    elif header["type"] == "deliver.request":
+        print("" if streamed and body["kind"] == "answer" else body["text"])
+        send({"type": "done", "id": "5", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}, {})
+    elif header.get("re") == "5":
         break
-# The answer is also waiting for us as a durable message: take it, so that nothing stays behind
-while header["type"] != "deliver.request":
-    if not socket.poll(30_000):
-        sys.exit("no durable answer")
-    _, raw, meta, _ = socket.recv_multipart()
-    header, meta = json.loads(raw), json.loads(meta)
-send({"type": "done", "id": "5", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}, {})
-while receive()[0].get("re") != "5":
-    pass
+send({"type": "bye"}, {})
+socket.setsockopt(zmq.LINGER, 1000)
+socket.close()
