@@ -126,6 +126,15 @@ s_is_loopback (const char *host)
 }
 
 static void
+s_get_part (CURLU *url, CURLUPart part, char *target, size_t size)
+{
+    char *text = NULL;
+    if (curl_url_get (url, part, &text, 0) == CURLUE_OK)
+        snprintf (target, size, "%s", text);
+    curl_free (text);
+}
+
+static void
 s_set_target (argos_provider_t *self)
 {
     const argos_provider_settings_t *settings = &self->settings;
@@ -133,11 +142,16 @@ s_set_target (argos_provider_t *self)
     snprintf (self->url, sizeof self->url, "%s%s", settings->base_url,
         anthropic ? "/v1/messages" : "/chat/completions");
     CURLU *url = curl_url ();
-    char *host = NULL;
-    if (url && curl_url_set (url, CURLUPART_URL, self->url, 0) == CURLUE_OK &&
-        curl_url_get (url, CURLUPART_HOST, &host, 0) == CURLUE_OK)
-        snprintf (self->host, sizeof self->host, "%s", host);
-    curl_free (host);
+    if (url && curl_url_set (url, CURLUPART_URL, self->url, 0) == CURLUE_OK) {
+        s_get_part (url, CURLUPART_HOST, self->host, sizeof self->host);
+        s_get_part (url, CURLUPART_PATH, self->path, sizeof self->path);
+    }
+    //  Errors name the address; a user and a password in it are nobody's business
+    if (url && curl_url_set (url, CURLUPART_URL, settings->base_url, 0) == CURLUE_OK &&
+        curl_url_set (url, CURLUPART_USER, NULL, 0) == CURLUE_OK &&
+        curl_url_set (url, CURLUPART_PASSWORD, NULL, 0) == CURLUE_OK &&
+        curl_url_set (url, CURLUPART_QUERY, NULL, 0) == CURLUE_OK)
+        s_get_part (url, CURLUPART_URL, self->base, sizeof self->base);
     curl_url_cleanup (url);
     self->stalls = settings->stall_ms > 0 || !s_is_loopback (self->host);
     if (!self->settings.stall_ms)

@@ -96,7 +96,7 @@ s_by_client_status (int status, const char *text)
     case 404:
         return s_has (text, s_billing) ? ARGOS_PE_BILLING
                : s_has (text, s_model) ? ARGOS_PE_MODEL
-                                       : ARGOS_PE_UNKNOWN;
+                                       : ARGOS_PE_NOT_FOUND;
     case 408:
         return ARGOS_PE_TIMEOUT;
     case 413:
@@ -139,7 +139,8 @@ argos_provider_class_name (argos_provider_class_t class)
 {
     static const char *const names[ARGOS_PE_COUNT] = { "auth", "billing", "rate_limit",
         "overloaded", "server_error", "timeout", "context_overflow", "payload_too_large",
-        "model_not_found", "content_policy_blocked", "format_error", "credentials", "unknown" };
+        "model_not_found", "content_policy_blocked", "format_error", "unreachable", "not_found",
+        "credentials", "unknown" };
     return class < ARGOS_PE_COUNT ? names[class] : "unknown";
 }
 
@@ -221,6 +222,7 @@ argos_provider_retry (const argos_provider_error_t *error, int repeats)
     case ARGOS_PE_OVERLOADED:
     case ARGOS_PE_SERVER:
     case ARGOS_PE_TIMEOUT:
+    case ARGOS_PE_UNREACHABLE:
     case ARGOS_PE_UNKNOWN:
         return true;
     default:

@@ -23,6 +23,8 @@ typedef enum {
     ARGOS_PE_MODEL,            //  No such model
     ARGOS_PE_POLICY,           //  Blocked by a safety rule
     ARGOS_PE_FORMAT,           //  The request was refused, or the answer is none that we can read
+    ARGOS_PE_UNREACHABLE,      //  Nobody answers at the address: no connection was made
+    ARGOS_PE_NOT_FOUND,        //  The address answers, but not under that path
     ARGOS_PE_CREDENTIALS,      //  No usable key is configured: no request was made
     ARGOS_PE_UNKNOWN,          //  Anything else
     ARGOS_PE_COUNT             //  How many classes there are

@@ -20,6 +20,8 @@ struct argos_provider {
     struct curl_slist *headers;         //  Headers of every request
     char url[640];                      //  Of every request
     char host[256];                     //  Host name in it
+    char base[512];                     //  The base address without user and password, for people
+    char path[640];                     //  Path of `url`, for people
     bool stalls;                        //  Silence ends a call
     argos_call_t *calls;                //  In flight, the longest silent one first
     size_t count;                       //  How many

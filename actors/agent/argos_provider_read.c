@@ -91,6 +91,17 @@ argos_call_on_header (char *data, size_t one, size_t count, void *arg)
     return size;
 }
 
+//  Cut to its room and made valid UTF-8: an address is what somebody has typed
+static void
+s_set_message (argos_provider_error_t *error, const char *message)
+{
+    argos_text_t clean;
+    argos_text_init (&clean, sizeof error->message - 1);
+    argos_utf8_add (&clean, message, strlen (message));
+    snprintf (error->message, sizeof error->message, "%s", argos_text_str (&clean));
+    argos_text_clear (&clean);
+}
+
 //  Whether it is certain that the provider has not seen the request
 static bool
 s_unsent (CURL *easy, CURLcode code)
@@ -109,8 +120,26 @@ s_network_error (argos_call_t *call, CURLcode code, argos_provider_error_t *erro
                        : ARGOS_PE_TIMEOUT;
     error->unsent = s_unsent (call->easy, code);
     const char *detail = *call->curl_error ? call->curl_error : curl_easy_strerror (code);
-    snprintf (error->message, sizeof error->message, "%s (%s)", detail,
-        error->unsent ? "the request was not sent" : "the request may have been sent");
+    char message[1024];
+    const char *sent =
+        error->unsent ? "the request was not sent" : "the request may have been sent";
+    if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST) {
+        error->class = ARGOS_PE_UNREACHABLE;
+        snprintf (message, sizeof message, "nothing answers at %s: %s (%s)", call->provider->base,
+            detail, sent);
+        s_set_message (error, message);
+    }
+    else
+        snprintf (error->message, sizeof error->message, "%s (%s)", detail, sent);
+}
+
+//  A wrong path is a matter of base_url: say which one was not there
+static void
+s_name_path (const argos_call_t *call, argos_provider_error_t *error)
+{
+    char message[1400];
+    snprintf (message, sizeof message, "%s answers: %s", call->provider->path, error->message);
+    s_set_message (error, message);
 }
 
 //  What went wrong before or instead of an answer; false when nothing did
@@ -130,6 +159,8 @@ s_transfer_error (argos_call_t *call, CURLcode code, argos_provider_error_t *err
         argos_provider_error_http (
             error, (int) status, argos_text_str (&call->plain), call->plain.size);
         error->retry_after_ms = call->retry_after_ms;
+        if (status == 404)
+            s_name_path (call, error);
         return true;
     }
     if (code != CURLE_OK && !(call->answer->ended && code == CURLE_PARTIAL_FILE)) {

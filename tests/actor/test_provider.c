@@ -256,6 +256,8 @@ s_statuses_are_read (void **state)
     s_check_failed (
         ANSWER ("HTTP/1.1 302 Moved\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n"),
         ARGOS_PE_UNKNOWN, "302");
+    s_check_failed (ANSWER ("HTTP/1.1 404 No\r\nConnection: close\r\n\r\nnot here"),
+        ARGOS_PE_NOT_FOUND, "/v1/chat/completions answers: not here (HTTP 404)");
 }
 
 static void
@@ -280,7 +282,8 @@ s_a_refused_connection_was_not_sent (void **state)
     argos_provider_settings_t settings = s_settings (ARGOS_PROVIDER_OPENAI);
     argos_provider_probe_t result;
     argos_provider_probe (&settings, NULL, 5000, &result);
-    s_check_failed (result, ARGOS_PE_TIMEOUT, "was not sent");
+    s_check_failed (result, ARGOS_PE_UNREACHABLE, "was not sent");
+    s_check_failed (result, ARGOS_PE_UNREACHABLE, settings.base_url);
     assert_true (result.unsent);
     snprintf (settings.base_url, sizeof settings.base_url, "file:///etc");
     argos_provider_probe (&settings, NULL, 5000, &result);

@@ -27,7 +27,7 @@ s_failures_are_classified (void **state)
         { "{\"detail\":\"usage limit, try again in 5 minutes\"}", 402, ARGOS_PE_RATE_LIMIT },
         { "{\"detail\":\"quota\"}", 402, ARGOS_PE_BILLING },
         { "{\"error\":{\"message\":\"The model x does not exist\"}}", 404, ARGOS_PE_MODEL },
-        { "", 404, ARGOS_PE_UNKNOWN },
+        { "", 404, ARGOS_PE_NOT_FOUND },
         { "", 408, ARGOS_PE_TIMEOUT },
         { "", 413, ARGOS_PE_PAYLOAD },
         { "{}", 429, ARGOS_PE_RATE_LIMIT },
@@ -82,7 +82,8 @@ s_repeats_are_bounded (void **state)
         assert_true (argos_provider_retry (&error, repeats));
     assert_false (argos_provider_retry (&error, ARGOS_PROVIDER_RETRIES));
     static const argos_provider_class_t never[] = { ARGOS_PE_AUTH, ARGOS_PE_BILLING,
-        ARGOS_PE_FORMAT, ARGOS_PE_MODEL, ARGOS_PE_CONTEXT_OVERFLOW, ARGOS_PE_CREDENTIALS };
+        ARGOS_PE_FORMAT, ARGOS_PE_MODEL, ARGOS_PE_CONTEXT_OVERFLOW, ARGOS_PE_NOT_FOUND,
+        ARGOS_PE_CREDENTIALS };
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         error.class = never[i];
         assert_false (argos_provider_retry (&error, 0));
