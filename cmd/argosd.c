@@ -153,6 +153,19 @@ s_set_up (char *reason, size_t size)
     return signal_fd;
 }
 
+//  The time as in the other lines of the log
+
+static void
+s_stamp (char stamp[static 32])
+{
+    struct timespec now;
+    struct tm parts;
+    clock_gettime (CLOCK_REALTIME, &now);
+    gmtime_r (&now.tv_sec, &parts);
+    size_t size = strftime (stamp, 32, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf (stamp + size, 32 - size, ".%03dZ", (int) (now.tv_nsec / 1000000));
+}
+
 //  Say that we serve; not by the logger, whose level may be lower.
 
 static void
@@ -162,9 +175,11 @@ s_say_ready (const argosd_home_t *home, const argos_config_t *config)
     //  With port 0 the API itself says which one it has got
     if (config->http.enabled && config->http.port)
         snprintf (http, sizeof http, " http=http://%s:%d", config->http.host, config->http.port);
+    char stamp[32];
+    s_stamp (stamp);
     fprintf (stderr,
-        "level=info actor=" NAME " event=ready pid=%ld home=\"%s\" endpoint=\"%s\"%s\n",
-        (long) getpid (), home->path, home->endpoint, http);
+        "ts=%s level=info actor=" NAME " event=ready pid=%ld home=\"%s\" endpoint=\"%s\"%s\n",
+        stamp, (long) getpid (), home->path, home->endpoint, http);
     fflush (stderr);
     sd_notify (0, "READY=1");
 }
@@ -208,7 +223,7 @@ static void
 s_warn (void *arg, const char *sentence)
 {
     (void) arg;
-    fprintf (stderr, NAME ": warning: %s\n", sentence);
+    argos_log (ARGOS_LOG_WARN, NAME, "warning", "reason=\"%s\"", sentence);
 }
 
 //  Read the settings and serve with them. Returns the exit code.
@@ -225,6 +240,8 @@ s_configure (const argosd_home_t *home, const options_t *options, int signal_fd)
     if (options->port >= 0)
         config->http.port = options->port;
     argos_log_level (config->log_level);
+    if (*config->provider.problem)
+        argos_log (ARGOS_LOG_WARN, NAME, "provider", "problem=\"%s\"", config->provider.problem);
     int code = s_serve (home, config, signal_fd);
     argos_config_destroy (&config);
     return code;

@@ -42,6 +42,7 @@ def test_ready_is_said_once_and_names_home_and_endpoint(argosd):
     lines = [line for line in argosd.log if line and "ready" in line]
     assert len(lines) == 1
     assert f'home="{argosd.home}"' in lines[0] and argosd.endpoint in lines[0]
+    assert re.match(r"ts=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info actor=argosd event=ready ", lines[0])
 
 
 def test_a_second_start_keeps_key_and_settings(daemon):
@@ -113,7 +114,16 @@ def test_settings_that_are_no_yaml_are_78(home):
 def test_an_unknown_key_is_a_warning(daemon):
     (daemon.home / "argos.yaml").write_text("http:\n  prot: 1\n")
     daemon.start()
-    assert "http.prot" in daemon.wait_log("warning")
+    line = daemon.wait_log("warning")
+    assert "http.prot" in line and line.startswith("ts=")
+    assert daemon.stop() == 0
+
+
+def test_a_provider_without_a_key_is_a_warning(daemon):
+    (daemon.home / "argos.yaml").write_text("provider: {kind: openai, model: m, key: 'env:NO_SUCH_KEY'}\n")
+    daemon.start()
+    line = daemon.wait_log("problem=")
+    assert "level=warn" in line and "NO_SUCH_KEY" in line
     assert daemon.stop() == 0
 
 
