@@ -24,7 +24,7 @@ FAULTS=(
     "do not count the attempt|actors/store/argos_store_sql.c|s/\" attempt = attempt + 1 WHERE seq = ?1\"/\" attempt = max (attempt, 1) WHERE seq = ?1\"/"
     "lanes last in, first out|broker/core/argos_lane.c|s/while (behind \&\& behind->seq > entry->seq)/while (behind)/"
     "give a topic number again|actors/store/argos_store_topic.c|s/#define BOOT_SHIFT 32/#define BOOT_SHIFT 0/"
-    "forget a done|actors/store/argos_store_sql.c|s/VALUES (?1, ?2, ?3, ?4)\",\$/SELECT ?1, ?2, ?3, ?4 WHERE 0\",/"
+    "forget a done|actors/store/argos_store_sql.c|s/INSERT INTO finished (lease, seq,/INSERT INTO finished (seq, lease,/"
     "call a lease of an earlier number valid|actors/store/argos_store_lease.c|s/row\.lease == pair->lease/true/"
     "let an entry overtake a commit|broker/core/argos_topic.c|s/if (slot->state == SLOT_PENDING)/if (false)/"
     "do not show a side message|broker/core/argos_lane.c|s/if (!entry->side || entry->shown ||/if (entry->seq % 2 || !entry->side || entry->shown ||/"
