@@ -6,6 +6,8 @@
 
 #include "argos_peer_priv.h"
 
+#include "argos_json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +205,7 @@ argos_code_body (peer_code_t *self, const json_t *body)
         self->frame_count++;
         return;
     }
-    if (!json_is_object (body) || json_dump_callback (body, s_dump, self, JSON_COMPACT) != 0) {
+    if (!json_is_object (body) || argos_json_dump (body, s_dump, self) != 0) {
         if (self->code == ARGOS_OK)
             self->code = ARGOS_INVALID;
         return;

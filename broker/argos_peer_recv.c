@@ -6,6 +6,7 @@
 //  when it fits the schema of its type. Limits: PEER_BATCH messages a turn. What can't be read is
 //  dropped.
 
+#include "argos_json.h"
 #include "argos_order.h"
 #include "argos_peer_priv.h"
 
@@ -239,7 +240,8 @@ s_read_body (incoming_t *msg)
     if (argos_schema_known (msg->header.type))
         return argos_schema_parse (
             msg->header.type, data, size, &msg->body, msg->reason, sizeof msg->reason);
-    msg->body = size > 0 ? json_loadb (data, size, JSON_REJECT_DUPLICATES, NULL) : json_object ();
+    msg->body =
+        size > 0 ? argos_json_load (data, size, JSON_REJECT_DUPLICATES, NULL) : json_object ();
     if (json_is_object (msg->body))
         return ARGOS_OK;
     json_decref (msg->body);
@@ -373,8 +375,8 @@ s_dispatch_word (argos_peer_t *self, incoming_t *msg)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp (words[i].type, msg->header.type) == 0) {
-            msg->body = json_loadb (zmq_msg_data (&msg->frames[3]), zmq_msg_size (&msg->frames[3]),
-                JSON_REJECT_DUPLICATES, NULL);
+            msg->body = argos_json_load (zmq_msg_data (&msg->frames[3]),
+                zmq_msg_size (&msg->frames[3]), JSON_REJECT_DUPLICATES, NULL);
             if (words[i].always || self->state == PEER_READY)
                 words[i].handle (self, msg);
             return;
@@ -450,9 +452,10 @@ s_dispatch (argos_peer_t *self, incoming_t *msg)
         return;
     msg->body = NULL;
     msg->reason[0] = '\0';
-    msg->meta = zmq_msg_size (&msg->frames[2]) > 0 ? json_loadb (zmq_msg_data (&msg->frames[2]),
-                                                         zmq_msg_size (&msg->frames[2]), 0, NULL)
-                                                   : json_object ();
+    msg->meta = zmq_msg_size (&msg->frames[2]) > 0
+                    ? argos_json_load (
+                          zmq_msg_data (&msg->frames[2]), zmq_msg_size (&msg->frames[2]), 0, NULL)
+                    : json_object ();
     self->heard_at = argos_peer_now ();
     if (json_is_object (msg->meta)) {
         if (json_object_get (msg->meta, "from"))

@@ -8,15 +8,16 @@
 #include "argos_schema.h"
 
 #include "argos_embedded.h"
+#include "argos_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPES_MAX 256   //  Message types
-#define TYPE_BYTES 64   //  Longest name of a type
-#define DEPTH_MAX 64    //  Levels of nesting of a body
-#define REASON_SIZE 256 //  Bytes of the reason of argos_schema_init
+#define TYPES_MAX 256               //  Message types
+#define TYPE_BYTES 64               //  Longest name of a type
+#define DEPTH_MAX ARGOS_JSON_LEVELS //  Levels of nesting of a body
+#define REASON_SIZE 256             //  Bytes of the reason of argos_schema_init
 #define SUFFIX ".schema.json"
 
 typedef struct {
@@ -211,13 +212,15 @@ argos_schema_parse (const char *type, const void *data, size_t size, json_t **re
     const argos_schema_t *schema = s_find (type);
     if (!schema)
         return s_unknown_type (reason, reason_size);
-    if (s_too_deep (data, size)) {
+    json_error_t error = { .line = 0 };
+    json_t *body = size ? argos_json_load_plain (data, size) : json_object ();
+    if (!body && s_too_deep (data, size)) {
         if (reason && reason_size)
             snprintf (reason, reason_size, "body: expected at most %d levels", DEPTH_MAX);
         return ARGOS_INVALID;
     }
-    json_error_t error = { .line = 0 };
-    json_t *body = size ? json_loadb (data, size, JSON_REJECT_DUPLICATES, &error) : json_object ();
+    if (!body)
+        body = json_loadb (data, size, JSON_REJECT_DUPLICATES, &error);
     if (!body) {
         s_not_json (&error, reason, reason_size);
         return ARGOS_INVALID;

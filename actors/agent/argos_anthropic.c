@@ -6,6 +6,8 @@
 
 #include "argos_anthropic.h"
 
+#include "argos_json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +118,7 @@ argos_anthropic_request (const argos_request_t *request)
         json_object_set_new (body, "tools", s_tools (request->tools));
     json_object_set_new (body, "stream", json_true ());
     argos_text_clear (&system);
-    char *text = json_dumps (body, JSON_COMPACT);
+    char *text = argos_json_dumps (body, NULL);
     json_decref (body);
     return text;
 }

@@ -5,6 +5,8 @@
 
 #include "argos_json_text.h"
 
+#include "argos_json.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -180,12 +182,12 @@ argos_json_text_parse (
     }
     json_t *value;
     if (!scan.mend)
-        value = json_loadb (data, size, JSON_DECODE_ANY, NULL);
+        value = argos_json_load (data, size, JSON_DECODE_ANY, NULL);
     else {
         argos_text_t mended;
         argos_text_init (&mended, size * 3 + 16);
         s_mend (data, size, &mended, carry);
-        value = json_loadb (argos_text_str (&mended), mended.size, JSON_DECODE_ANY, NULL);
+        value = argos_json_load (argos_text_str (&mended), mended.size, JSON_DECODE_ANY, NULL);
         argos_text_clear (&mended);
     }
     if (!value)

@@ -5,6 +5,8 @@
 
 #include "argos_openai.h"
 
+#include "argos_json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +66,7 @@ argos_openai_request (const argos_request_t *request, const char *host)
     if (request->max_tokens > 0)
         json_object_set_new (body, s_new_limit_name (host) ? "max_completion_tokens" : "max_tokens",
             json_integer (request->max_tokens));
-    char *text = json_dumps (body, JSON_COMPACT);
+    char *text = argos_json_dumps (body, NULL);
     json_decref (body);
     return text;
 }

@@ -6,6 +6,8 @@
 
 #include "argos_run_request.h"
 
+#include "argos_json.h"
+
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -257,7 +259,7 @@ argos_run_request_read (const char *data, size_t size, argos_run_request_t *ret_
     argos_run_problem_t *ret_problem)
 {
     json_error_t error;
-    json_t *root = json_loadb (data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *root = argos_json_load (data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!root)
         return s_fault (ret_problem, 400, NULL, "", "Invalid JSON at line %d, column %d.",
             error.line, error.column);

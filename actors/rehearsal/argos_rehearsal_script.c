@@ -5,6 +5,7 @@
 
 #include "argos_rehearsal_script.h"
 
+#include "argos_json.h"
 #include "argos_messages.h"
 
 #include <jansson.h>
@@ -144,7 +145,7 @@ s_whole (const s_request_t *request, argos_rehearsal_reply_t *reply, json_t *mes
         "choices", "index", 0, "message", message, "finish_reason", finish, "usage",
         "prompt_tokens", (json_int_t) request->prompt, "completion_tokens", (json_int_t) completion,
         "total_tokens", (json_int_t) request->prompt + completion);
-    char *text = json_dumps (body, JSON_COMPACT);
+    char *text = argos_json_dumps (body, NULL);
     reply->content_type = "application/json";
     s_add (&reply->text, text ? text : "{}");
     free (text);
@@ -179,7 +180,7 @@ s_fail (argos_rehearsal_reply_t *reply, int status, const char *type, const char
 {
     json_t *body =
         json_pack ("{s:{s:s, s:s, s:n}}", "error", "message", message, "type", type, "code");
-    char *text = json_dumps (body, JSON_COMPACT);
+    char *text = argos_json_dumps (body, NULL);
     reply->status = status;
     reply->content_type = "application/json";
     s_add (&reply->text, text ? text : "{}");
@@ -440,7 +441,7 @@ argos_rehearsal_script_answer (
     *reply = (argos_rehearsal_reply_t){ .status = 200, .content_type = "text/event-stream" };
     argos_text_init (&reply->text, REPLY_MAX);
     argos_text_init (&reply->tail, REPLY_MAX);
-    json_t *value = json_loadb (body, size, 0, NULL);
+    json_t *value = argos_json_load (body, size, 0, NULL);
     const json_t *messages = json_object_get (value, "messages");
     bool result = false;
     char *text = json_is_array (messages) ? s_last_text (messages, &result) : NULL;

@@ -5,6 +5,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,11 +143,12 @@ argos_store_read (argos_store_t *self, const argos_storage_req_t *req, argos_sto
     argos_name_base (req->from, unit.sender);
     bool kept = s_operate (self, &unit, req->parts[0].body, false);
     if (unit.result) {
-        char *text = json_dumps (unit.result, JSON_COMPACT);
+        size_t size = 0;
+        char *text = argos_json_dumps (unit.result, &size);
         json_decref (unit.result);
         if (!text)
             abort ();
-        argos_store_answer_part (ans)->body = argos_frame_new (text, strlen (text));
+        argos_store_answer_part (ans)->body = argos_frame_new (text, size);
         free (text);
     }
     return kept;

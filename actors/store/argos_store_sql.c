@@ -6,6 +6,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_json.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -192,10 +194,11 @@ s_bind_json (sqlite3_stmt *stmt, int index, const json_t *value)
 {
     if (!value || json_is_null (value))
         return sqlite3_bind_null (stmt, index);
-    char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
+    size_t size = 0;
+    char *text = argos_json_dumps (value, &size);
     if (!text)
         return SQLITE_NOMEM;
-    return sqlite3_bind_text (stmt, index, text, (int) strlen (text), free);
+    return sqlite3_bind_text (stmt, index, text, (int) size, free);
 }
 
 static int
@@ -335,7 +338,8 @@ argos_store_json (sqlite3_stmt *stmt, int column)
     const char *text = (const char *) sqlite3_column_text (stmt, column);
     if (!text)
         return NULL;
-    return json_loadb (text, (size_t) sqlite3_column_bytes (stmt, column), JSON_DECODE_ANY, NULL);
+    return argos_json_load (
+        text, (size_t) sqlite3_column_bytes (stmt, column), JSON_DECODE_ANY, NULL);
 }
 
 json_t *
