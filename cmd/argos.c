@@ -17,11 +17,11 @@
 static const char help[] =
     "argos chat [--chat NAME]          talk to the agent; NAME is another conversation (main)\n"
     "argos status                      what the daemon does\n"
-    "argos runs list                   the newest runs\n"
+    "argos runs [list]                 the newest runs\n"
     "argos runs show ID                one run\n"
     "argos runs events ID              its events, until it is over\n"
     "argos runs stop ID                stop it\n"
-    "argos dead list                   messages that were given up\n"
+    "argos dead [list]                 messages that were given up\n"
     "argos dead show SEQ               one of them\n"
     "argos dead redrive SEQ            try it again\n"
     "argos dead drop SEQ               forget it\n"
@@ -90,15 +90,24 @@ s_run (argos_cli_t *self, argos_cli_command_t *function, int argc, char **argv)
     }
     zsys_handler_set (NULL); //  czmq would catch the signals
     json_object_seed (0);
-    if (argos_schema_init (reason) != 0) {
-        fprintf (stderr, "argos: %s\n", reason);
-        return CLI_FAILED;
-    }
+    if (argos_schema_init (reason) != 0)
+        return argos_cli_error (self, CLI_FAILED, "internal", "%s", reason);
     int rc = function (self, argc, argv);
     argos_cli_disconnect (self);
     argos_schema_term ();
     close (self->signal_fd);
     return rc;
+}
+
+//  The first word that looks like an option: all but the chat's have been taken out before
+
+static const char *
+s_wrong_option (int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (argv[i][0] == '-' && argv[i][1] && strspn (argv[i] + 1, "0123456789") == 0)
+            return argv[i];
+    return NULL;
 }
 
 int
@@ -109,7 +118,7 @@ main (int argc, char **argv)
     setlocale (LC_CTYPE, "");
     int left = s_options (&cli, argc, argv, &home);
     if (left < 0)
-        return argos_cli_usage ("--home needs a folder");
+        return argos_cli_usage (&cli, "--home needs a folder");
     const char *word = left > 1 ? argv[1] : "";
     if (strcmp (word, "help") == 0 || strcmp (word, "--help") == 0 || strcmp (word, "-h") == 0) {
         fputs (help, stdout);
@@ -122,9 +131,14 @@ main (int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp (commands[i].name, word) == 0) {
             if (argos_cli_find (&cli, home) != 0)
-                return argos_cli_usage ("%s", cli.reason);
+                return argos_cli_usage (&cli, "%s", cli.reason);
+            const char *wrong = s_wrong_option (left - 2, argv + 2);
+            if (wrong && commands[i].function != argos_command_chat)
+                return argos_cli_usage (&cli, "%s has no option %s", word, wrong);
             return s_run (&cli, commands[i].function, left - 2, argv + 2);
         }
-    return *word ? argos_cli_usage ("there is no command %s", word)
-                 : argos_cli_usage ("a command is needed");
+    if (*word == '-')
+        return argos_cli_usage (&cli, "there is no option %s", word);
+    return *word ? argos_cli_usage (&cli, "there is no command %s", word)
+                 : argos_cli_usage (&cli, "a command is needed");
 }

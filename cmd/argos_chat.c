@@ -358,12 +358,14 @@ s_read_options (chat_t *self, int argc, char **argv)
             name = argv[++i];
         else if (strncmp (argv[i], "--chat=", 7) == 0)
             name = argv[i] + 7;
+        else if (strcmp (argv[i], "--chat") == 0)
+            return argos_cli_usage (self->cli, "--chat needs a name");
         else
-            return argos_cli_usage ("chat knows --chat NAME, not %s", argv[i]);
+            return argos_cli_usage (self->cli, "chat knows --chat NAME, not %s", argv[i]);
     }
     size_t size = strlen (name);
     if (size == 0 || size > 40 || strspn (name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != size)
-        return argos_cli_usage ("the name of a chat is 1 to 40 of a-z 0-9 _ -");
+        return argos_cli_usage (self->cli, "the name of a chat is 1 to 40 of a-z 0-9 _ -");
     memcpy (self->name, name, size + 1);
     const struct passwd *user = getpwuid (getuid ());
     snprintf (self->user, sizeof self->user, "%s", user ? user->pw_name : "user");
@@ -385,10 +387,9 @@ s_talk (chat_t *self)
         argos_shell_run (self->cli->shell);
     }
     argos_term_stop (self->term);
-    if (self->cli->final) {
-        fprintf (stderr, "argos: %s\n", self->cli->reason);
-        self->rc = CLI_FAILED;
-    }
+    if (self->cli->final)
+        self->rc = argos_cli_error (
+            self->cli, CLI_FAILED, argos_err_name (self->cli->final_code), "%s", self->cli->reason);
 }
 
 int

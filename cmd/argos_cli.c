@@ -78,8 +78,8 @@ argos_cli_find (argos_cli_t *self, const char *home)
 
 //  Whether somebody listens there. ØMQ would wait for it without a word.
 
-static bool
-s_is_listening (const argos_cli_t *self)
+bool
+argos_cli_is_listening (const argos_cli_t *self)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     if (strncmp (self->endpoint, "ipc://", 6) != 0)
@@ -111,6 +111,7 @@ void
 argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason)
 {
     self->final = true;
+    self->final_code = code;
     snprintf (self->reason, sizeof self->reason, "%s",
         code == ARGOS_SUPERSEDED ? "another client of the same name has connected; this one ends"
                                  : reason);
@@ -161,15 +162,13 @@ argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handler
         config.handlers = (argos_peer_handlers_t){
             .ctx = self, .on_welcome = s_on_welcome, .on_final = s_on_final
         };
-    if (!s_is_listening (self)) {
-        fprintf (stderr, "argos: no daemon is running in %s; start argosd\n", self->home);
-        return CLI_DOWN;
-    }
+    if (!argos_cli_is_listening (self))
+        return argos_cli_error (
+            self, CLI_DOWN, "down", "no daemon is running in %s; start argosd", self->home);
     self->shell = argos_shell_new (NULL, &config);
-    if (!self->shell) {
-        fprintf (stderr, "argos: can't connect to %s as %s\n", self->endpoint, name);
-        return CLI_DOWN;
-    }
+    if (!self->shell)
+        return argos_cli_error (
+            self, CLI_DOWN, "down", "can't connect to %s as %s", self->endpoint, name);
     self->peer = argos_shell_peer (self->shell);
     argos_shell_fd (self->shell, self->signal_fd, s_on_signal, self);
     argos_shell_timer (self->shell, argos_shell_now () + WELCOME_MS, s_on_timeout, self);
@@ -177,12 +176,14 @@ argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handler
     argos_shell_timer (self->shell, -1, NULL, NULL);
     if (self->welcome && !self->final)
         return CLI_OK;
-    if (self->final)
-        fprintf (stderr, "argos: %s\n", self->reason);
-    else if (!self->interrupted)
-        fprintf (stderr, "argos: the daemon at %s does not answer\n", self->endpoint);
     argos_cli_disconnect (self);
-    return self->final || self->interrupted ? CLI_FAILED : CLI_DOWN;
+    if (self->final)
+        return argos_cli_error (
+            self, CLI_FAILED, argos_err_name (self->final_code), "%s", self->reason);
+    if (self->interrupted)
+        return CLI_FAILED;
+    return argos_cli_error (
+        self, CLI_DOWN, "down", "the daemon at %s does not answer", self->endpoint);
 }
 
 int
@@ -278,25 +279,55 @@ argos_cli_send (argos_cli_t *self, const argos_peer_part_t *part)
 //  ------------------------------------------------------------------------------------------------
 //  Output
 
+static void
+s_print_error (const char *code, const char *message)
+{
+    json_t *text = json_string (message);
+    if (!text)
+        text = json_string ("the sentence is not UTF-8"); //  It quotes what was typed
+    argos_cli_print (json_pack ("{s:{s:s,s:o}}", "error", "code", code, "message", text));
+}
+
+//  suffix goes to people only
+
+static void
+s_say_error (
+    const argos_cli_t *self, const char *code, const char *suffix, const char *format, va_list list)
+{
+    char message[PATH_MAX + 512];
+    vsnprintf (message, sizeof message, format, list);
+    if (self->json)
+        s_print_error (code, message);
+    else
+        fprintf (stderr, "argos: %s%s\n", message, suffix);
+}
+
+int
+argos_cli_error (const argos_cli_t *self, int rc, const char *code, const char *format, ...)
+{
+    va_list list;
+    va_start (list, format);
+    s_say_error (self, code, "", format, list);
+    va_end (list);
+    return rc;
+}
+
 int
 argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code)
 {
     if (self->json)
-        argos_cli_print (json_pack (
-            "{s:{s:s,s:s}}", "error", "code", argos_err_name (code), "reason", self->reason));
+        s_print_error (argos_err_name (code), self->reason);
     else
         fprintf (stderr, "argos: %s: %s (%s)\n", what, self->reason, argos_err_name (code));
     return CLI_FAILED;
 }
 
 int
-argos_cli_usage (const char *format, ...)
+argos_cli_usage (const argos_cli_t *self, const char *format, ...)
 {
     va_list list;
     va_start (list, format);
-    fputs ("argos: ", stderr);
-    vfprintf (stderr, format, list);
-    fputs (" (argos help)\n", stderr);
+    s_say_error (self, "usage", " (argos help)", format, list);
     va_end (list);
     return CLI_USAGE;
 }

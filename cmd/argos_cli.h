@@ -27,6 +27,7 @@ typedef struct {
     bool interrupted;            //  One of them has come
     bool welcome;                //  The broker has taken us in
     bool final;                  //  and has thrown us out
+    argos_err_t final_code;      //  with this
     void (*on_signal) (void *ctx, int signal); //  The command's own way with signals, or NULL
     void *signal_ctx;                          //  Its argument
     char reason[512];                          //  Sentence of the last failure
@@ -40,9 +41,12 @@ typedef int (argos_cli_command_t) (argos_cli_t *self, int argc, char **argv);
 //  in reason.
 int argos_cli_find (argos_cli_t *self, const char *home);
 
+//  Whether a daemon listens there at this moment.
+bool argos_cli_is_listening (const argos_cli_t *self);
+
 //  Connects as name and waits for the welcome. handlers NULL: none of its own; a command that has
 //  some calls argos_cli_welcome and argos_cli_final from them. Returns CLI_OK, or the exit code
-//  after a sentence on stderr.
+//  after the error has been printed.
 int argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handlers_t *handlers);
 void argos_cli_welcome (argos_cli_t *self);
 void argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason);
@@ -64,8 +68,14 @@ argos_err_t argos_cli_send (argos_cli_t *self, const argos_peer_part_t *part);
 //  Prints a failure (what was tried, why not), as JSON when asked for; returns CLI_FAILED.
 int argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code);
 
-//  "argos: " and a sentence on stderr; returns CLI_USAGE.
-int argos_cli_usage (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+//  "argos: " and a sentence on stderr, or {"error":{"code","message"}} on stdout with --json.
+//  Returns rc, the exit code.
+int argos_cli_error (const argos_cli_t *self, int rc, const char *code, const char *format, ...)
+    __attribute__ ((format (printf, 4, 5)));
+
+//  The same for a wrong command line; returns CLI_USAGE.
+int argos_cli_usage (const argos_cli_t *self, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
 
 //  One line of JSON on stdout. Steals value.
 void argos_cli_print (json_t *value);

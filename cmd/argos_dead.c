@@ -82,15 +82,15 @@ s_write (argos_cli_t *self, const char *verb, int64_t seq)
 int
 argos_command_dead (argos_cli_t *self, int argc, char **argv)
 {
-    const char *verb = argc > 0 ? argv[0] : "";
+    const char *verb = argc > 0 ? argv[0] : "list";
     char *end = NULL;
-    bool list = strcmp (verb, "list") == 0 && argc == 1, show = strcmp (verb, "show") == 0;
+    bool list = strcmp (verb, "list") == 0 && argc <= 1, show = strcmp (verb, "show") == 0;
     if (!list && !show && strcmp (verb, "redrive") != 0 && strcmp (verb, "drop") != 0)
-        return argos_cli_usage ("dead list, or dead show, redrive or drop and a number");
+        return argos_cli_usage (self, "dead list, or dead show, redrive or drop and a number");
     errno = 0;
     long long seq = argc == 2 ? strtoll (argv[1], &end, 10) : 0;
     if (!list && (argc != 2 || errno != 0 || end == argv[1] || *end || seq < 1))
-        return argos_cli_usage ("dead %s needs the number of a message", verb);
+        return argos_cli_usage (self, "dead %s needs the number of a message", verb);
     int rc = argos_cli_connect_plain (self);
     if (rc != CLI_OK)
         return rc;

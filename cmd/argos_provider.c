@@ -1,10 +1,15 @@
-//  argos_provider - `argos provider test`: one short turn with the provider that serves.
+//  argos_provider - `argos provider test`: one short question to the provider.
 //
-//  The turn goes the way of every turn (gateway, agent, provider), with an empty history, so that
-//  what it proves is what a chat needs. Limits: TEST_MS for the answer.
+//  A provider that the settings of the home name is asked from here, once and without a daemon, by
+//  the code that the agent uses. The rehearsal provider lives in the daemon, and so may a key that
+//  this environment does not have: then a turn goes the way of every turn (gateway, agent,
+//  provider), with an empty history. Limits: TEST_MS for the answer.
 
 #include "argos_cli.h"
+#include "argos_provider_probe.h"
 
+#include <curl/curl.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +23,7 @@ typedef struct {
     argos_cli_t *cli; //  Ours
     bool there;       //  The run has ended
     bool failed;      //  so
-    char text[600];   //  with this
+    char text[1024];  //  with this
 } test_t;
 
 static void
@@ -151,18 +156,70 @@ s_test (argos_cli_t *self, test_t *test)
     return test->failed ? CLI_FAILED : CLI_OK;
 }
 
+//  ------------------------------------------------------------------------------------------------
+//  From here
+
+static int
+s_probe (argos_cli_t *self, const argos_config_t *config)
+{
+    static const char *const kinds[] = { "openai", "anthropic", "rehearsal" };
+    argos_provider_settings_t settings;
+    argos_provider_probe_t result;
+    sigset_t set;
+    argos_provider_settings_init (&settings, &config->provider);
+    //  The probe blocks: a signal ends it, and us
+    sigemptyset (&set);
+    sigaddset (&set, SIGINT);
+    sigaddset (&set, SIGTERM);
+    sigaddset (&set, SIGHUP);
+    sigprocmask (SIG_UNBLOCK, &set, NULL);
+    curl_global_init (CURL_GLOBAL_DEFAULT);
+    argos_provider_probe (&settings, TEST_TEXT, TEST_MS, &result);
+    curl_global_cleanup ();
+    explicit_bzero (settings.key, sizeof settings.key);
+    json_t *agent = json_pack ("{s:s,s:s,s:b,s:s}", "kind", kinds[settings.kind], "model",
+        settings.model, "rehearsal", 0, "base_url", settings.base_url);
+    test_t test = { .cli = self, .failed = !result.ok };
+    snprintf (test.text, sizeof test.text, "%s", result.text);
+    s_print (&test, agent, result.total_ms);
+    json_decref (agent);
+    return result.ok ? CLI_OK : CLI_FAILED;
+}
+
+//  Whether the test was made from here; then *ret_rc is the exit code.
+
+static bool
+s_test_from_here (argos_cli_t *self, int *ret_rc)
+{
+    char reason[512] = "";
+    argos_config_t *config = argos_config_load (self->home, NULL, NULL, reason, sizeof reason);
+    if (!config) {
+        *ret_rc = argos_cli_error (self, CLI_FAILED, "invalid", "%s", reason);
+        return true;
+    }
+    bool known = config->provider.kind != ARGOS_PROVIDER_REHEARSAL &&
+                 (!*config->provider.problem || !argos_cli_is_listening (self));
+    if (known)
+        *ret_rc = s_probe (self, config);
+    argos_config_destroy (&config);
+    return known;
+}
+
 int
 argos_command_provider (argos_cli_t *self, int argc, char **argv)
 {
     test_t test = { .cli = self };
     if (argc != 1 || strcmp (argv[0], "test") != 0)
-        return argos_cli_usage ("provider test");
+        return argos_cli_usage (self, "provider knows one word: test");
     argos_peer_handlers_t handlers = { .ctx = &test,
         .on_welcome = s_on_welcome,
         .on_final = s_on_final,
         .on_entry = s_on_entry,
         .on_lease = s_on_lease };
-    int rc = argos_cli_connect (self, "cli.provider-test", &handlers);
+    int rc = CLI_OK;
+    if (s_test_from_here (self, &rc))
+        return rc;
+    rc = argos_cli_connect (self, "cli.provider-test", &handlers);
     if (rc == CLI_OK)
         rc = s_test (self, &test);
     argos_cli_disconnect (self); //  Before `test` is gone

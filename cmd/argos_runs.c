@@ -167,7 +167,8 @@ s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
 {
     const watch_t *self = (const watch_t *) ctx;
     (void) id;
-    fprintf (stderr, "argos: runs events: %s (%s)\n", reason, argos_err_name (code));
+    snprintf (self->cli->reason, sizeof self->cli->reason, "%s", reason);
+    argos_cli_fail (self->cli, "runs events", code);
     self->cli->final = true;
     argos_shell_stop (self->cli->shell);
 }
@@ -224,17 +225,19 @@ s_stop (argos_cli_t *self, const char *id)
 int
 argos_command_runs (argos_cli_t *self, int argc, char **argv)
 {
-    const char *verb = argc > 0 ? argv[0] : "";
+    const char *verb = argc > 0 ? argv[0] : "list";
     bool list = strcmp (verb, "list") == 0, show = strcmp (verb, "show") == 0;
     bool events = strcmp (verb, "events") == 0;
     if (!list && !show && !events && strcmp (verb, "stop") != 0)
-        return argos_cli_usage ("runs list, or runs show, events or stop and the id of a run");
-    if (list && argc != 1)
-        return argos_cli_usage ("runs list takes nothing more");
+        return argos_cli_usage (
+            self, "runs list, or runs show, events or stop and the id of a run");
+    if (list && argc > 1)
+        return argos_cli_usage (self, "runs list takes nothing more");
     if (!list && argc != 2)
-        return argos_cli_usage ("runs %s needs the id of a run", verb);
+        return argos_cli_usage (self, "runs %s needs the id of a run", verb);
     if (!list && !s_is_run_id (argv[1]))
-        return argos_cli_usage ("%s is not the id of a run (run_ and 32 hex digits)", argv[1]);
+        return argos_cli_usage (
+            self, "%s is not the id of a run (run_ and 32 hex digits)", argv[1]);
     watch_t watch = { .cli = self };
     argos_peer_handlers_t handlers = { .ctx = &watch,
         .on_welcome = s_on_welcome,

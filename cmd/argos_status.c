@@ -58,7 +58,7 @@ argos_command_status (argos_cli_t *self, int argc, char **argv)
 {
     json_t *broker = NULL, *store = NULL, *agent = NULL;
     if (argc > 0)
-        return argos_cli_usage ("status takes no %s", argv[0]);
+        return argos_cli_usage (self, "status takes no %s", argv[0]);
     int rc = argos_cli_connect_plain (self);
     if (rc != CLI_OK)
         return rc;

@@ -1,0 +1,93 @@
+"""The command line client as a person or a script meets it."""
+import json
+import os
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD
+from test_provider_wire import KEY, answer, provider  # noqa: F401: a fixture
+
+
+def argos(home, *arguments, **env):
+    clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return subprocess.run([str(BUILD / "argos"), "--home", str(home), *arguments], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, env={**clean, **env})
+
+
+def closed_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.parametrize("command, words", [("runs", "no runs"), ("dead", "no message")])
+def test_list_is_what_is_meant_without_a_verb(argosd, command, words):
+    result = argos(argosd.home, command)
+    assert result.returncode == 0 and words in result.stdout
+    assert result.stdout == argos(argosd.home, command, "list").stdout
+
+
+@pytest.mark.parametrize("line, name", [
+    (["runs", "--limit", "3"], "--limit"), (["dead", "list", "-x"], "-x"), (["status", "--full"], "--full"),
+    (["--verbose"], "--verbose"), (["chat", "--chatt", "a"], "--chatt"), (["chat", "--chat"], "--chat"),
+    (["provider", "--test"], "--test"), (["provider", "tset"], "provider")])
+def test_a_wrong_option_is_named(home, line, name):
+    result = argos(home, *line)
+    assert result.returncode == 2 and name in result.stderr and result.stdout == ""
+    result = argos(home, *line, "--json")
+    error = json.loads(result.stdout)["error"]
+    assert result.returncode == 2 and error["code"] == "usage" and name in error["message"]
+    assert result.stderr == ""
+
+
+def test_errors_are_json_when_asked_for(argosd, home):
+    result = argos(home / "nowhere", "status", "--json")
+    assert result.returncode == 69 and json.loads(result.stdout)["error"]["code"] == "down"
+    result = argos(argosd.home, "runs", "show", "run_" + "0" * 32, "--json")
+    error = json.loads(result.stdout)["error"]
+    assert result.returncode == 1 and error["code"] == "not_found" and "run_000" in error["message"]
+
+
+def test_a_provider_that_is_not_there_is_said_at_once(home):
+    address = f"http://user:pass@127.0.0.1:{closed_port()}/v1"
+    (home / "argos.yaml").write_text(f"provider:\n  kind: openai\n  base_url: {address}\n  model: m\n  key: env:WIRE_KEY\n")
+    before = time.monotonic()
+    result = argos(home, "provider", "test", WIRE_KEY=KEY)
+    assert time.monotonic() - before < 5
+    assert result.returncode == 1
+    assert "unreachable" in result.stdout and address.replace("user:pass@", "") in result.stdout
+    assert "timeout" not in result.stdout and "pass@" not in result.stdout and KEY not in result.stdout
+
+
+def test_a_wrong_path_is_asked_once_and_named(home, provider):  # noqa: F811
+    (home / "argos.yaml").write_text(provider.settings(path="/v7"))
+    provider.answers = [(404, "text/plain", b"no such page")] * 4
+    result = argos(home, "provider", "test", "--json", WIRE_KEY=KEY)
+    answered = json.loads(result.stdout)
+    assert result.returncode == 1 and answered["ok"] is False
+    assert "/v7/chat/completions" in answered["error"] and "404" in answered["error"]
+    assert len(provider.requests) == 1
+
+
+def test_a_provider_that_answers_passes_without_a_daemon(home, provider):  # noqa: F811
+    (home / "argos.yaml").write_text(provider.settings())
+    provider.answers = [(200, "text/event-stream", answer("ready"))]
+    result = argos(home, "provider", "test", WIRE_KEY=KEY)
+    assert result.returncode == 0 and "answer    ready" in result.stdout and "wire-model" in result.stdout
+
+
+def test_a_key_that_only_the_daemon_has_is_used_there(daemon, provider):  # noqa: F811
+    (daemon.home / "argos.yaml").write_text(provider.settings())
+    assert "WIRE_KEY" in argos(daemon.home, "provider", "test").stdout
+    daemon.start(env={"WIRE_KEY": KEY})
+    provider.answers = [(200, "text/event-stream", answer("ready"))]
+    assert argos(daemon.home, "provider", "test").returncode == 0
+    assert daemon.stop() == 0
+
+
+def test_the_rehearsal_provider_is_asked_through_the_daemon(argosd):
+    result = argos(argosd.home, "provider", "test")
+    assert result.returncode == 0 and "rehearsal" in result.stdout
