@@ -20,46 +20,60 @@ struct bench_forward {
     pthread_t thread; //  It
 };
 
+//  The rest of the message as it is.
+
 static void
-s_to_worker (bench_forward_t *self, zmq_msg_t *route, zmq_msg_t *body)
+s_rest (bench_forward_t *self, zmq_msg_t *frame)
+{
+    for (;;) {
+        int more = zmq_msg_more (frame);
+        zmq_msg_send (frame, self->router, more ? ZMQ_SNDMORE : 0);
+        if (!more)
+            return;
+        zmq_msg_recv (frame, self->router, 0);
+    }
+}
+
+static void
+s_to_worker (bench_forward_t *self, zmq_msg_t *route, zmq_msg_t *frame)
 {
     zmq_msg_t target;
     zmq_msg_init (&target);
     zmq_msg_copy (&target, &self->worker);
     zmq_msg_send (&target, self->router, ZMQ_SNDMORE);
     zmq_msg_send (route, self->router, ZMQ_SNDMORE);
-    zmq_msg_send (body, self->router, 0);
+    s_rest (self, frame);
     zmq_msg_close (&target);
 }
 
 static void
-s_to_client (bench_forward_t *self, zmq_msg_t *to, zmq_msg_t *body)
+s_to_client (bench_forward_t *self, zmq_msg_t *to, zmq_msg_t *frame)
 {
     zmq_msg_send (to, self->router, ZMQ_SNDMORE);
     zmq_send (self->router, "", 0, ZMQ_SNDMORE);
-    zmq_msg_send (body, self->router, 0);
+    s_rest (self, frame);
 }
 
 static void
 s_turn (bench_forward_t *self)
 {
-    zmq_msg_t route, to, body;
+    zmq_msg_t route, to, frame;
     zmq_msg_init (&route);
     zmq_msg_init (&to);
-    zmq_msg_init (&body);
+    zmq_msg_init (&frame);
     if (zmq_msg_recv (&route, self->router, 0) >= 0) {
         zmq_msg_recv (&to, self->router, 0);
-        zmq_msg_recv (&body, self->router, 0);
+        zmq_msg_recv (&frame, self->router, 0);
         if (zmq_msg_size (&to) == 0)
-            s_to_worker (self, &route, &body);
+            s_to_worker (self, &route, &frame);
         else if (zmq_msg_size (&to) == 1)
             zmq_msg_copy (&self->worker, &route);
         else
-            s_to_client (self, &to, &body);
+            s_to_client (self, &to, &frame);
     }
     zmq_msg_close (&route);
     zmq_msg_close (&to);
-    zmq_msg_close (&body);
+    zmq_msg_close (&frame);
 }
 
 static void *

@@ -1,8 +1,8 @@
 //  bench_forward - the base of the broker: the least that a ROUTER between two peers can do.
 //
-//  Frames: route, to, body. A worker says "R"; what comes with an empty `to` goes to the worker
-//  under the route of its sender; what comes from the worker goes to the route that it names. No
-//  JSON, no state but the worker's route.
+//  Frames: route, to, and what follows as it is. A worker says "R"; what comes with an empty `to`
+//  goes to the worker under the route of its sender; what comes from the worker goes to the route
+//  that it names. No JSON, no state but the worker's route.
 
 #ifndef ARGOS_BENCH_FORWARD_H
 #define ARGOS_BENCH_FORWARD_H
