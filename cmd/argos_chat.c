@@ -20,6 +20,7 @@
 
 #define DELIVERY_MS 3000 //  A run has ended, its delivery has not come: show what the run says
 #define SLOTS 4          //  Deliveries at a time
+#define AGAIN_MS 2000    //  A second Ctrl-C within this leaves; patience with the first
 
 static void s_settle (chat_t *self);
 
@@ -63,6 +64,7 @@ s_run_over (chat_run_t *run)
     snprintf (topic, sizeof topic, "run.%s", run->run_id);
     argos_peer_unsubscribe (self->cli->peer, topic);
     LL_DELETE (self->runs, run);
+    self->interrupt = 0;
     run->over = true;
     if (!run->asked)
         s_run_free (run);
@@ -132,6 +134,18 @@ s_on_sent (void *arg, const argos_peer_answer_t *answer)
 }
 
 static void
+s_lose (chat_t *self)
+{
+    if (self->lost || self->cli->final)
+        return;
+    self->lost = true;
+    if (self->cli->json)
+        argos_chat_event (self, "connection.lost", NULL, NULL);
+    else
+        argos_term_line (self->term, "[connection lost, waiting for argosd]");
+}
+
+static void
 s_say (chat_t *self, const char *text)
 {
     char id[160], topic[CHAT_RUN_ID_SIZE + 8], key[128];
@@ -140,6 +154,7 @@ s_say (chat_t *self, const char *text)
     snprintf (key, sizeof key, "cli:%s:%s", self->name, self->name);
     snprintf (topic, sizeof topic, "run.%s", run->run_id);
     run->command = text[0] == '/';
+    run->help = strcmp (text, "/help") == 0;
     run->asked = true;
     argos_term_hide (self->term);
     argos_peer_subscribe (self->cli->peer, topic, 0);
@@ -160,6 +175,8 @@ s_say (chat_t *self, const char *text)
             .reason = part.body ? argos_err_text (code) : "the text is not UTF-8" };
         s_on_sent (run, &answer);
     }
+    else if (!argos_cli_is_listening (self->cli))
+        s_lose (self);
 }
 
 static void
@@ -237,6 +254,10 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     if (self->cli->json)
         argos_chat_event (self, msg->type, run_id, json_incref (msg->body));
     argos_chat_answer (self, run, kind, s_text (msg->body, "text"), msg->attempt > 1);
+    if (run && run->help && !self->cli->json)
+        argos_term_line (self->term,
+            "/quit leaves the chat, Ctrl-D leaves it, too; Ctrl-C stops the "
+            "answer");
     json_t *receipt = json_pack ("{s:s}", "state", "sent");
     if (*run_id)
         json_object_set_new (receipt, "run_id", json_string (run_id));
@@ -251,8 +272,27 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
 static void
 s_on_welcome (void *ctx, bool new_store)
 {
+    chat_t *self = (chat_t *) ctx;
     (void) new_store;
-    argos_cli_welcome (((chat_t *) ctx)->cli);
+    argos_cli_welcome (self->cli);
+    if (!self->lost)
+        return;
+    self->lost = false;
+    self->interrupt = 0;
+    if (self->cli->json)
+        argos_chat_event (self, "connection.back", NULL, NULL);
+    else
+        argos_term_line (self->term, "[connected again]");
+}
+
+//  The peer gives a connection up by taking another socket
+
+static void
+s_on_socket (void *ctx)
+{
+    chat_t *self = (chat_t *) ctx;
+    if (self->term)
+        s_lose (self);
 }
 
 static void
@@ -284,10 +324,18 @@ s_on_row (void *arg, const argos_peer_answer_t *answer)
     chat_t *self = (chat_t *) arg;
     const json_t *row = json_object_get (answer->body, "run");
     const char *session = s_text (row, "session_id"), *run_id = s_text (row, "run_id");
-    if (answer->code == ARGOS_GONE)
+    self->asking = false;
+    if (answer->code == ARGOS_GONE || self->lost || !self->runs)
+        return; //  Nobody waits for it any more
+    if (answer->code != ARGOS_OK) {
+        argos_term_line (self->term, "[%s; Ctrl-C again leaves]", argos_err_text (answer->code));
         return;
+    }
+    if (*run_id && !s_run_find (self, run_id))
+        return; //  Over in the meantime
     if (!*session) {
-        argos_term_line (self->term, "[not begun yet; Ctrl-C again, or Ctrl-D to leave]");
+        self->interrupt = argos_shell_now ();
+        argos_term_line (self->term, "[not begun yet; Ctrl-C again leaves]");
         return;
     }
     argos_peer_part_t part = { .type = "turn.stop",
@@ -301,17 +349,40 @@ s_on_row (void *arg, const argos_peer_answer_t *answer)
         argos_term_line (self->term, "[stopping]");
 }
 
+//  Stops the run that is waited for. Where that can do nothing (yet), the next Ctrl-C leaves.
+
+static void
+s_interrupt (chat_t *self, int64_t now)
+{
+    if (self->lost) {
+        self->interrupt = now;
+        argos_term_line (self->term, "[waiting for argosd; Ctrl-C again leaves]");
+        return;
+    }
+    if (self->asking) {
+        self->interrupt = now;
+        argos_term_line (self->term, "[argosd does not answer; Ctrl-C again leaves]");
+        return;
+    }
+    argos_peer_part_t part = { .type = "run.get",
+        .to = "store",
+        .ttl_ms = AGAIN_MS,
+        .body = json_pack ("{s:s}", "run_id", self->runs->run_id) };
+    self->asking = argos_peer_send (self->cli->peer, &part, s_on_row, self) == ARGOS_OK;
+}
+
 static void
 s_on_signal (void *ctx, int signal)
 {
     chat_t *self = (chat_t *) ctx;
-    if (signal == SIGINT && self->runs) {
-        argos_peer_part_t part = { .type = "run.get",
-            .to = "store",
-            .body = json_pack ("{s:s}", "run_id", self->runs->run_id) };
-        argos_peer_send (self->cli->peer, &part, s_on_row, self);
-    }
-    else if (signal == SIGINT && argos_term_is_interactive (self->term)) {
+    int64_t now = argos_shell_now ();
+    argos_term_echoed (self->term);
+    bool again = self->interrupt > 0 && now - self->interrupt < AGAIN_MS;
+    if (signal == SIGINT && !argos_cli_is_listening (self->cli))
+        s_lose (self);
+    if (signal == SIGINT && !again && (self->lost || self->runs))
+        s_interrupt (self, now);
+    else if (!again && signal == SIGINT && argos_term_is_interactive (self->term)) {
         argos_term_hide (self->term); //  With what has been typed
         argos_term_line (self->term, "[Ctrl-D or /quit ends the chat]");
         argos_term_show (self->term);
@@ -382,6 +453,7 @@ s_talk (chat_t *self)
     if (!self->cli->final) {
         self->cli->on_signal = s_on_signal;
         self->cli->signal_ctx = self;
+        argos_peer_on_socket (self->cli->peer, s_on_socket);
         argos_peer_serve (self->cli->peer, self->service, SLOTS, NULL);
         argos_term_show (self->term);
         argos_shell_run (self->cli->shell);

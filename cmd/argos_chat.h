@@ -19,6 +19,7 @@ struct chat_run {
     char run_id[CHAT_RUN_ID_SIZE]; //  Its run
     char message_id[80];           //  Id of the message
     bool command;                  //  Begins with a slash: a notice is its answer
+    bool help;                     //  It asks for help
     bool asked;                    //  The send has not been answered
     bool over;                     //  Shown to the end; freed once it is not `asked`
     int64_t segment;               //  Segment that is shown
@@ -38,6 +39,9 @@ struct chat {
     chat_run_t *runs;   //  Waiting for answers
     uint64_t sent;      //  Messages sent
     int64_t started;    //  Wall msec, part of the ids
+    bool lost;          //  The daemon is gone; said so
+    bool asking;        //  Ctrl-C asked for a run's row
+    int64_t interrupt;  //  Time of the last Ctrl-C that could do nothing more, 0 = none
     bool leaving;       //  End as soon as nothing is waited for
     int rc;             //  Exit code
 };

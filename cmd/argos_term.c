@@ -1,21 +1,26 @@
 //  argos_term - the keyboard and the screen of the chat.
 //
 //  Invariant: libedit has the terminal only while the prompt is shown; at every other time, and at
-//  the end, the terminal is as it was. Limits: a plain line of LINE_MAX bytes; a longer one is cut
+//  the end, the terminal is as it was. Its bytes come through argos_paste: a paste of several
+//  lines is one message. Limits: a plain line of LINE_MAX bytes; a longer one is cut
 //  into several.
 
 #include "argos_term.h"
 
 #include "argos_cli.h"
+#include "argos_paste.h"
 
 #include <editline/readline.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #define PLAIN_MAX 262144 //  Bytes of a plain line
 #define HISTORY_MAX 1000 //  Lines that are kept
@@ -36,6 +41,9 @@ struct argos_term {
     size_t size;          //  Of it
     char *typed;          //  Line that libedit has completed
     bool completed;       //  libedit has completed a line (typed NULL: end of input)
+    argos_paste_t paste;  //  What is pasted
+    const char *keys;     //  What libedit gets to read
+    size_t keys_left;     //  Bytes of it
 };
 
 static argos_term_t *s_term; //  libedit's line handler has no argument
@@ -69,7 +77,9 @@ static void
 s_tell_lines (argos_term_t *self)
 {
     while (self->size > 0 && (self->shown || self->interactive)) {
-        char *newline = memchr (self->input, '\n', self->size);
+        //  At a terminal lines that are there at once were pasted: they are one message
+        char *newline = self->interactive ? memrchr (self->input, '\n', self->size)
+                                          : memchr (self->input, '\n', self->size);
         size_t size = newline ? (size_t) (newline - self->input) : self->size;
         if (!newline && self->size < PLAIN_MAX && !self->ended)
             return;
@@ -83,14 +93,26 @@ s_tell_lines (argos_term_t *self)
     }
 }
 
+static bool
+s_is_readable (void)
+{
+    struct pollfd item = { .fd = STDIN_FILENO, .events = POLLIN };
+    return poll (&item, 1, 0) > 0;
+}
+
 static void
 s_read_plain (argos_term_t *self)
 {
     ssize_t size = read (STDIN_FILENO, self->input + self->size, PLAIN_MAX - self->size);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (size > 0)
+    if (size > 0) {
         self->size += (size_t) size;
+        if (self->interactive && self->size < PLAIN_MAX && s_is_readable ()) {
+            s_read_plain (self);
+            return;
+        }
+    }
     else {
         self->ended = true;
         s_watch (self, false);
@@ -110,25 +132,132 @@ s_on_typed (char *line)
     s_term->typed = line;
 }
 
-static void
-s_read_edited (argos_term_t *self)
+//  The next byte for libedit. Behind the start of a key it waits for the rest, as libedit does.
+
+static int
+s_byte (argos_term_t *self)
 {
+    static char typed[8];
+    while (self->keys_left == 0) {
+        char byte;
+        ssize_t size = read (STDIN_FILENO, &byte, 1);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            return -1;
+        self->keys = typed;
+        argos_paste_feed (&self->paste, byte, typed, &self->keys_left);
+    }
+    self->keys_left--;
+    return (unsigned char) *self->keys++;
+}
+
+//  A character for libedit, -1 = none. What is none in the locale is left out.
+
+static int
+s_getc (FILE *file)
+{
+    (void) file;
+    mbstate_t state = { 0 };
+    for (;;) {
+        wchar_t wide = 0;
+        int next = s_byte (s_term);
+        if (next < 0)
+            return -1;
+        char byte = (char) next;
+        size_t used = mbrtowc (&wide, &byte, 1, &state);
+        if (used <= 1)
+            return (int) wide;
+        if (used == (size_t) -1)
+            state = (mbstate_t){ 0 };
+    }
+}
+
+static void
+s_edit (argos_term_t *self, const char *keys, size_t size)
+{
+    self->keys = keys;
+    self->keys_left = size;
     self->completed = false;
-    rl_callback_read_char ();
-    if (!self->completed)
-        return;
-    char *line = self->typed;
+    while (self->keys_left > 0 && !self->completed)
+        rl_callback_read_char ();
+    self->keys_left = 0;
+}
+
+//  libedit has completed a line; pasted (or NULL) goes behind it
+
+static void
+s_tell_typed (argos_term_t *self, const char *pasted)
+{
+    char *line = self->typed, *whole = NULL;
     self->typed = NULL;
     argos_term_hide (self);
     if (!line) {
         putchar ('\n');
+        fflush (stdout);
         s_end (self);
         return;
     }
-    if (*line)
-        add_history (line);
-    self->fn (self->ctx, line);
+    if (pasted && asprintf (&whole, "%s%s", line, pasted) < 0)
+        abort ();
+    if (*line && !pasted)
+        add_history (line); //  The editor has room for one line
+    self->fn (self->ctx, whole ? whole : line);
+    free (whole);
     free (line);
+}
+
+//  One line is as good as typed; several are a message, with what was typed before
+
+static void
+s_take_paste (argos_term_t *self)
+{
+    argos_paste_t *paste = &self->paste;
+    if (paste->too_big) {
+        argos_term_line (self, "[a paste of more than 256 KiB is not sent]");
+        return;
+    }
+    while (paste->size > 0 && paste->text[paste->size - 1] == '\n')
+        paste->size--;
+    if (paste->size == 0)
+        return;
+    if (!memchr (paste->text, '\n', paste->size)) {
+        s_edit (self, paste->text, paste->size);
+        return;
+    }
+    char *pasted = strndup (paste->text, paste->size);
+    if (!pasted)
+        abort ();
+    s_edit (self, "\r", 1);
+    argos_cli_write (pasted, paste->size);
+    putchar ('\n');
+    s_tell_typed (self, pasted);
+    free (pasted);
+}
+
+static void
+s_read_edited (argos_term_t *self)
+{
+    char byte, typed[8];
+    do {
+        ssize_t count = read (STDIN_FILENO, &byte, 1); //  The rest may not be libedit's
+        if (count < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (count <= 0) {
+            argos_term_hide (self);
+            s_end (self);
+            return;
+        }
+        size_t size = 0;
+        argos_paste_event_t event = argos_paste_feed (&self->paste, byte, typed, &size);
+        if (event == ARGOS_PASTE_END)
+            s_take_paste (self);
+        else if (event == ARGOS_PASTE_TYPED) {
+            s_edit (self, typed, size);
+            if (self->completed)
+                s_tell_typed (self, NULL);
+        }
+    } while (self->paste.inside && s_is_readable ());
 }
 
 static void
@@ -156,6 +285,7 @@ argos_term_new (argos_shell_t *shell, bool plain, const char *history, argos_ter
     self->interactive = !plain && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
     if (self->interactive) {
         s_term = self;
+        rl_getc_function = s_getc;
         self->history = strdup (history);
         using_history ();
         stifle_history (HISTORY_MAX);
@@ -172,10 +302,15 @@ argos_term_destroy (argos_term_t **self_p)
         return;
     argos_term_t *self = *self_p;
     if (self->history) {
-        write_history (self->history);
-        chmod (self->history, 0600);
+        //  What was said is nobody else's to read, not even while it is written
+        int fd = open (self->history, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0 && fchmod (fd, 0600) == 0)
+            write_history (self->history);
+        if (fd >= 0)
+            close (fd);
     }
     free (self->history);
+    argos_paste_clear (&self->paste);
     free (self->typed);
     free (self->input);
     free (self);
@@ -200,6 +335,8 @@ argos_term_show (argos_term_t *self)
             putchar ('\n');
         self->mid_line = false;
         fflush (stdout);
+        fputs (PASTE_ON, stdout);
+        fflush (stdout);
         rl_callback_handler_install (PROMPT, s_on_typed);
     }
     if (!self->ended)
@@ -221,6 +358,7 @@ argos_term_hide (argos_term_t *self)
         return;
     }
     rl_callback_handler_remove ();
+    fputs (PASTE_OFF, stdout);
     if (!self->completed)
         fputs (CLEAR, stdout); //  The prompt and what was typed behind it
     fflush (stdout);
@@ -275,6 +413,13 @@ argos_term_break (argos_term_t *self)
         putchar ('\n');
     self->mid_line = false;
     fflush (stdout);
+}
+
+void
+argos_term_echoed (argos_term_t *self)
+{
+    if (self->interactive && !self->shown)
+        self->mid_line = true;
 }
 
 void

@@ -3,7 +3,8 @@
 //
 //  On a terminal a prompt stands while it is shown (argos_term_show); then libedit has the
 //  keyboard, and what is printed goes above the prompt. While it is hidden the terminal is as the
-//  shell left it; lines typed then are read as they are. Single-threaded.
+//  shell left it; lines typed then are read as they are. Lines pasted together are told as one text
+//  with newlines. Single-threaded.
 
 #ifndef ARGOS_TERM_H
 #define ARGOS_TERM_H
@@ -33,10 +34,14 @@ void argos_term_hide (argos_term_t *self);
 //  Gives the keyboard back for good; before the shell goes.
 void argos_term_stop (argos_term_t *self);
 
-//  Text as it is; it may end within a line, and break ends that. A line of its own begins at the
-//  left.
+//  Text as it is; it may end within a line, and break ends that.
 void argos_term_text (argos_term_t *self, const char *text, size_t size);
 void argos_term_break (argos_term_t *self);
+
+//  The terminal itself has written something (the ^C of an interrupt).
+void argos_term_echoed (argos_term_t *self);
+
+//  A line of its own begins at the left.
 void argos_term_line (argos_term_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
