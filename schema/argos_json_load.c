@@ -75,7 +75,7 @@ s_text (scan_t *scan, text_t *text)
 
 //  The ASCII character of an escape after its backslash; 0 when it is none or another one
 
-static char
+static int
 s_escape (const char **at, const char *end)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -89,7 +89,7 @@ s_escape (const char **at, const char *end)
                 return 0;
             code = code * 16 + (unsigned) (digit - digits) % 16;
         }
-        return code < 0x80 ? (char) code : 0;
+        return code < 0x80 ? (int) code : 0;
     }
     const char *found = letter ? strchr (from, letter) : NULL;
     return found ? to[found - from] : 0;
@@ -103,12 +103,12 @@ s_unescape (const text_t *text)
     const char *at = text->data, *end = at + text->size;
     bool good = target != NULL;
     while (good && at < end) {
-        char byte = *at++;
+        int byte = (unsigned char) *at++;
         if (byte == '\\') {
             byte = s_escape (&at, end);
             good = byte != 0;
         }
-        target[size++] = byte;
+        target[size++] = (char) byte;
     }
     json_t *value = good ? json_stringn (target, size) : NULL;
     free (target);

@@ -1,9 +1,10 @@
 //  argos_store - the store's own front: open, close, batches of requests.
 //
 //  Invariants: all requests of a batch are one transaction, and no answer leaves before its commit.
-//  A request that is refused is undone alone. After any failure of the database nothing more is
-//  executed in that transaction: it is rolled back and each request gets one of its own.
-//  Limits: 64 requests in a batch. One thread.
+//  A request that is refused is undone alone: a batch runs without savepoints, which cost a copy of
+//  every page that changes, and again with them when a refused request has changed something. After
+//  any failure of the database nothing more is executed in that transaction: it is rolled back and
+//  each request gets one of its own. Limits: 64 requests in a batch. One thread.
 
 #include "argos_store_priv.h"
 
@@ -17,7 +18,7 @@
 #define REASON_SIZE 256   //  Bytes of a reason
 #define HOUR_MS 3600000LL //  Longest time that counts as uptime between two chores
 
-typedef enum { BATCH_DONE, BATCH_UNDONE, BATCH_FATAL } batch_t;
+typedef enum { BATCH_DONE, BATCH_AGAIN, BATCH_UNDONE, BATCH_FATAL } batch_t;
 
 static int
 s_wal_hook (void *arg, sqlite3 *db, const char *name, int pages)
@@ -61,6 +62,9 @@ argos_store_t *
 argos_store_new (const char *path, int64_t now, char *reason)
 {
     *reason = 0;
+    //  Without its statistics SQLite takes no lock for each allocation. Refused when SQLite is in
+    //  use already, which is as well
+    sqlite3_config (SQLITE_CONFIG_MEMSTATUS, 0);
     if (sodium_init () < 0) {
         snprintf (reason, REASON_SIZE, "libsodium can't be initialised");
         return NULL;
@@ -136,7 +140,7 @@ argos_store_guard (argos_store_t *self)
     if (self->guarded)
         return;
     self->guarded = true;
-    if (!self->alone)
+    if (self->savepoints)
         argos_store_run (self, ARGOS_SQL_SAVEPOINT, "");
 }
 
@@ -173,10 +177,13 @@ s_execute (argos_store_t *self, const argos_storage_req_t *req, argos_storage_an
     self->now = req->now;
     self->guarded = false;
     argos_store_space_check (self);
+    int changes = sqlite3_total_changes (self->db);
     bool kept = s_handlers[req->op](self, req, ans);
     if (!kept)
         argos_store_clear (ans);
-    if (self->guarded && !self->alone) {
+    if (!kept && !self->savepoints && sqlite3_total_changes (self->db) != changes)
+        self->stained = true;
+    if (self->guarded && self->savepoints) {
         if (!kept)
             argos_store_run (self, ARGOS_SQL_UNDO, "");
         argos_store_run (self, ARGOS_SQL_KEEP, "");
@@ -224,32 +231,37 @@ s_drop_answers (argos_storage_ans_t **answers, size_t count)
         argos_storage_ans_destroy (&answers[i]);
 }
 
-//  All requests in one transaction. Undone: self->failed says why, and there are no answers.
+//  All requests in one transaction. Again: one can't be undone without savepoints. Undone:
+//  self->failed says why. Then there are no answers.
 
 static batch_t
 s_transaction (argos_store_t *self, argos_storage_req_t **requests, argos_storage_ans_t **answers,
-    size_t count)
+    size_t count, bool savepoints)
 {
     self->failed = 0;
-    self->alone = count == 1;
+    self->savepoints = savepoints;
+    self->stained = false;
     bool writes = false, kept = false;
     for (size_t i = 0; i < count && !writes; i++)
         writes = s_writes (requests[i]);
     if (writes)
         argos_store_run (self, ARGOS_SQL_BEGIN, "");
     size_t i;
-    for (i = 0; i < count && !self->failed; i++) {
+    for (i = 0; i < count && !self->failed && !self->stained; i++) {
         answers[i] = argos_storage_ans_new (requests[i]);
         kept = s_execute (self, requests[i], answers[i]) || kept;
     }
-    bool committing = !self->failed && writes && kept;
+    bool again = self->stained && count > 1;
+    bool committing = !self->failed && !again && writes && kept;
     if (committing)
         s_commit (self);
-    if (self->failed || (writes && !kept))
+    if (self->failed || again || (writes && !kept))
         s_roll_back (self);
-    if (!self->failed)
+    if (!self->failed && !again)
         return BATCH_DONE;
     s_drop_answers (answers, i);
+    if (!self->failed)
+        return BATCH_AGAIN;
     //  A failed COMMIT with a full disk has not been written; of any other the outcome is not known
     bool unknown = committing && (self->failed & 0xff) != SQLITE_FULL;
     return unknown || s_fatal (self->failed) ? BATCH_FATAL : BATCH_UNDONE;
@@ -268,10 +280,10 @@ s_accepted_work (const argos_storage_req_t *req)
 static batch_t
 s_alone (argos_store_t *self, argos_storage_req_t **req, argos_storage_ans_t **answer)
 {
-    batch_t outcome = s_transaction (self, req, answer, 1);
+    batch_t outcome = s_transaction (self, req, answer, 1, false);
     if (outcome == BATCH_UNDONE && (self->failed & 0xff) == SQLITE_FULL && s_accepted_work (*req) &&
         argos_store_ballast_drop (self))
-        outcome = s_transaction (self, req, answer, 1);
+        outcome = s_transaction (self, req, answer, 1, false);
     if (outcome != BATCH_UNDONE)
         return outcome;
     argos_err_t code = (self->failed & 0xff) == SQLITE_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL;
@@ -305,7 +317,10 @@ argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     if (self->wal_pages >= ARGOS_STORE_WAL_PAGES_BUSY && argos_store_checkpoint (self) != 0 &&
         s_fatal (self->failed))
         return s_end (self, reason);
-    batch_t outcome = count == 1 ? BATCH_UNDONE : s_transaction (self, requests, answers, count);
+    batch_t outcome =
+        count == 1 ? BATCH_UNDONE : s_transaction (self, requests, answers, count, false);
+    if (outcome == BATCH_AGAIN)
+        outcome = s_transaction (self, requests, answers, count, true);
     for (size_t i = 0; i < count && outcome == BATCH_UNDONE; i++) {
         if (s_alone (self, &requests[i], &answers[i]) == BATCH_FATAL)
             outcome = BATCH_FATAL;

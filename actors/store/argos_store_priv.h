@@ -139,8 +139,9 @@ struct argos_store {
     int64_t last_lease;              //  Last lease number given out
     int64_t stored_lease;            //  The same as it stands in meta
     argos_store_service_t *services; //  Declared, by name
-    bool alone;                      //  The request at hand has the transaction to itself
-    bool guarded;                    //  What it has written can be undone
+    bool savepoints;                 //  The request at hand is undone by a savepoint, if it must
+    bool stained;                    //  One without is refused and has changed something
+    bool guarded;                    //  It may be refused after it has written
     bool services_dirty;             //  Changed in this transaction
     int64_t space_min;               //  Free bytes below which admissions are refused
     int64_t space_checked;           //  When the free space was asked for, msec
