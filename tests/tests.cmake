@@ -89,7 +89,7 @@ foreach (folder IN ITEMS unit contract actor fault model check sim fuzz)
         else ()
             add_test (NAME ${folder}/${name} COMMAND bash ${script})
         endif ()
-        argos_test (${folder} ${name} 60)
+        argos_test (${folder} ${name} 120)
     endforeach ()
 endforeach ()
 
@@ -114,9 +114,9 @@ endif ()
 
 if (TARGET argos-sim)
     add_test (NAME sim/memory COMMAND argos-sim --seeds 1-1000)
-    argos_test (sim memory 240)
+    argos_test (sim memory 600)
     add_test (NAME sim/disk COMMAND argos-sim --seeds 2001-2050 --disk ${CMAKE_BINARY_DIR}/sim)
-    argos_test (sim disk 240)
+    argos_test (sim disk 600)
     #  What was freed long ago is of no interest here, speed is
     set_property (TEST sim/memory sim/disk APPEND PROPERTY ENVIRONMENT
         "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:quarantine_size_mb=4:malloc_context_size=4")
