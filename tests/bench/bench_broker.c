@@ -286,6 +286,7 @@ s_forward (const place_t *place, run_t *run)
     bench_forward_t *forward = bench_forward_new (place->middle, endpoint);
     double rate = forward ? s_measure (run, place->client) : 0;
     bench_forward_destroy (&forward);
+    run->endpoint = NULL;
     return rate;
 }
 

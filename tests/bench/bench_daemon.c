@@ -106,7 +106,7 @@ s_wait_ready (bench_daemon_t *self, int64_t start)
         port = port ? strstr (port, "port=") : NULL;
         if (strstr (text, "event=ready")) {
             self->ready_ns = bench_now () - start;
-            self->port = port ? atoi (port + 5) : 0;
+            self->port = port ? (int) strtol (port + 5, NULL, 10) : 0;
             return 0;
         }
     }

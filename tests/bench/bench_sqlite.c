@@ -198,10 +198,12 @@ bench_sqlite_destroy (bench_sqlite_t **self_p)
     bench_sqlite_t *self = *self_p;
     if (!self)
         return;
-    sqlite3_stmt *all[] = { self->begin, self->commit, self->queue, self->seen, self->message,
-        self->count };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        sqlite3_finalize (all[i]);
+    sqlite3_finalize (self->begin);
+    sqlite3_finalize (self->commit);
+    sqlite3_finalize (self->queue);
+    sqlite3_finalize (self->seen);
+    sqlite3_finalize (self->message);
+    sqlite3_finalize (self->count);
     sqlite3_close (self->db);
     free (self);
     *self_p = NULL;

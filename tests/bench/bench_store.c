@@ -43,9 +43,7 @@ s_die (load_t *self)
 static void
 s_fill (char *body)
 {
-    memset (body, 'e', BODY);
-    memcpy (body, "{\"text\":\"", 9);
-    memcpy (body + BODY - 2, "\"}", 3);
+    snprintf (body, BODY + 1, "{\"text\":\"%0*d\"}", BODY - 11, 0);
 }
 
 static void
@@ -173,7 +171,7 @@ s_lease_all (load_t *self)
         if (strcmp (self->wire.type, "turn.bench") != 0)
             continue;
         wire_text (self->wire.header, "key", key, sizeof key);
-        client_t *client = &self->clients[atoi (key + 8) % CLIENTS];
+        client_t *client = &self->clients[strtoul (key + 8, NULL, 10) % CLIENTS];
         client->seq = wire_number (self->wire.meta, "seq");
         client->lease = wire_number (self->wire.meta, "lease");
         leased++;
@@ -189,7 +187,7 @@ s_append_take (load_t *self)
             s_die (self);
     while (strcmp (self->wire.type, "accepted") != 0);
     wire_text (self->wire.header, "re", re, sizeof re);
-    client_t *client = &self->clients[atoi (re) % CLIENTS];
+    client_t *client = &self->clients[strtoul (re, NULL, 10) % CLIENTS];
     bench_sample (&self->latency, bench_now () - client->began);
     return client;
 }

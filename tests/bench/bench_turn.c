@@ -51,7 +51,7 @@ s_finish (load_t *self)
         "{\"state\":\"sent\"}", NULL };
     char header[200];
     const char *found = strstr (wire_body (&self->wire), "\"chat_id\":\"");
-    int chat = found ? atoi (found + 11) % CHATS : 0;
+    int chat = found ? (int) (strtoul (found + 11, NULL, 10) % CHATS) : 0;
     snprintf (header, sizeof header,
         "{\"type\":\"done\",\"id\":\"done:%d\",\"seq\":%" PRId64 ",\"lease\":%" PRId64
         ",\"n\":1,\"seen\":0}",
@@ -85,7 +85,7 @@ s_next (load_t *self)
         }
         if (strcmp (self->wire.type, "accepted") != 0 || strncmp (re, "done:", 5) != 0)
             continue;
-        int chat = atoi (re + 5) % CHATS;
+        int chat = (int) (strtoul (re + 5, NULL, 10) % CHATS);
         self->done++;
         bench_sample (&self->latency, bench_now () - self->began[chat]);
         return chat;
