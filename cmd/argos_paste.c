@@ -20,12 +20,14 @@ s_keep (argos_paste_t *self, char byte)
     bool control = (unsigned char) byte < 0x20 && byte != '\n' && byte != '\t' && byte != '\r';
     if (control || byte == 0x7f)
         return; //  Nothing that a person could have meant
+    if (byte == '\r')
+        byte = '\n';
     if (!self->text && !(self->text = malloc (PASTE_MAX)))
         abort ();
     if (self->size == PASTE_MAX)
         self->too_big = true;
     else
-        self->text[self->size++] = self->after_cr ? '\n' : byte;
+        self->text[self->size++] = byte;
 }
 
 static argos_paste_event_t

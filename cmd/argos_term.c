@@ -100,20 +100,25 @@ s_is_readable (void)
     return poll (&item, 1, 0) > 0;
 }
 
+//  One read; false at the end of input
+
+static bool
+s_fill (argos_term_t *self)
+{
+    ssize_t size = read (STDIN_FILENO, self->input + self->size, PLAIN_MAX - self->size);
+    if (size > 0)
+        self->size += (size_t) size;
+    return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
 static void
 s_read_plain (argos_term_t *self)
 {
-    ssize_t size = read (STDIN_FILENO, self->input + self->size, PLAIN_MAX - self->size);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (size > 0) {
-        self->size += (size_t) size;
-        if (self->interactive && self->size < PLAIN_MAX && s_is_readable ()) {
-            s_read_plain (self);
-            return;
-        }
-    }
-    else {
+    bool more = s_fill (self);
+    //  A terminal gives one line with each read, also of those that were pasted together
+    while (more && self->interactive && self->size < PLAIN_MAX && s_is_readable ())
+        more = s_fill (self);
+    if (!more) {
         self->ended = true;
         s_watch (self, false);
     }

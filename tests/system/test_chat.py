@@ -131,12 +131,15 @@ def test_a_daemon_that_comes_back_answers(chat):
     chat.argosd.kill()
     chat.type("hello again\r")
     chat.expect("[connection lost, waiting for argosd]")
+    chat.type("line one\nline two\n")  # Without a prompt there are no marks around a paste
     chat.argosd.start()
     chat.expect("[connected again]", 60)
     chat.expect("You said: hello again")
+    chat.expect("You said: line one")
     chat.expect("> ")
     chat.type("\x04")
     assert chat.wait() == 0
+    assert chat.text.count("You said") == 2
 
 
 def test_a_silent_loss_is_said(chat):
