@@ -290,7 +290,7 @@ s_print_error (const char *code, const char *message)
 
 //  suffix goes to people only
 
-static void
+__attribute__ ((format (printf, 4, 0))) static void
 s_say_error (
     const argos_cli_t *self, const char *code, const char *suffix, const char *format, va_list list)
 {
