@@ -29,7 +29,8 @@ static const char *
 s_logged (void)
 {
     static char text[65536];
-    write (STDERR_FILENO, "\n", 1); //  So that read never blocks
+    ssize_t written = write (STDERR_FILENO, "\n", 1); //  So that read never blocks
+    assert_int_equal (written, 1);
     ssize_t size = read (s_pipe[0], text, sizeof text - 1);
     assert_true (size > 0);
     text[size - 1] = '\0';
