@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,32 +24,50 @@
 #define CODE_NOT_RUN 127 //  Exit code when the shell could not be started
 #define SOFT_FILES 1024  //  Descriptors of a command: what programs with select() expect
 
-//  Start the shell in a process group of its own. Returns 0 or an errno.
+//  The child: becomes the shell when the gate says so, or nothing when the guard dies before.
 
-static int
-s_spawn (const char *workdir, char *command, pid_t *ret_pid)
+static _Noreturn void
+s_become_shell (int gate, const char *command)
 {
-    char shell[] = "/bin/sh", option[] = "-c";
-    char *const argv[] = { shell, option, command, NULL };
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t none, all;
+    sigset_t none;
+    char word;
     sigemptyset (&none);
-    sigfillset (&all);
-    posix_spawnattr_init (&attributes);
-    posix_spawnattr_setflags (
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup (&attributes, 0);
-    posix_spawnattr_setsigmask (&attributes, &none);
-    posix_spawnattr_setsigdefault (&attributes, &all);
-    posix_spawn_file_actions_init (&actions);
-    posix_spawn_file_actions_addclosefrom_np (&actions, STDERR_FILENO + 1);
-    int error = chdir (workdir) == 0 ? 0 : errno;
-    if (!error)
-        error = posix_spawn (ret_pid, shell, &actions, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy (&actions);
-    posix_spawnattr_destroy (&attributes);
-    return error;
+    setpgid (0, 0);
+    for (int number = 1; number < NSIG; number++)
+        signal (number, SIG_DFL);
+    if (read (gate, &word, 1) != 1)
+        _exit (CODE_NOT_RUN);
+    close_range (STDERR_FILENO + 1, ~0U, 0);
+    sigprocmask (SIG_SETMASK, &none, NULL);
+    execl ("/bin/sh", "sh", "-c", command, (char *) NULL);
+    _exit (CODE_NOT_RUN);
+}
+
+//  Start the shell in a process group of its own, and tell the daemon which before it runs: a
+//  command that kills its guard at once must not be out of reach. The word has the errno when it
+//  could not be started.
+
+static argos_guard_word_t
+s_start (const char *workdir, const char *command)
+{
+    argos_guard_word_t word = { .group = 0 };
+    int gate[2] = { -1, -1 };
+    if (chdir (workdir) != 0 || pipe2 (gate, O_CLOEXEC) != 0 || (word.group = fork ()) < 0)
+        word.error = errno;
+    else if (word.group == 0) {
+        close (gate[1]); //  So that its other end can close
+        s_become_shell (gate[0], command);
+    }
+    if (word.error)
+        word.group = 0;
+    else
+        setpgid (word.group, word.group);
+    send (ARGOS_GUARD_FD, &word, sizeof word, MSG_NOSIGNAL);
+    if (!word.error && write (gate[1], "", 1) != 1)
+        kill (word.group, SIGKILL);
+    close (gate[0]);
+    close (gate[1]);
+    return word;
 }
 
 //  Kill every child that there is and wait for it, until there is none: their children become ours
@@ -100,8 +117,6 @@ int
 argos_guard_main (int argc, char **argv)
 {
     struct rlimit files;
-    argos_guard_word_t word = { .group = 0 };
-    pid_t shell = 0;
     if (argc != 4)
         return 2;
     prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -111,11 +126,10 @@ argos_guard_main (int argc, char **argv)
         files.rlim_cur = SOFT_FILES;
         setrlimit (RLIMIT_NOFILE, &files);
     }
-    word.error = s_spawn (argv[2], argv[3], &shell);
-    word.group = word.error ? 0 : shell;
-    send (ARGOS_GUARD_FD, &word, sizeof word, MSG_NOSIGNAL);
+    argos_guard_word_t word = s_start (argv[2], argv[3]);
     if (word.error)
         return CODE_NOT_RUN;
+    pid_t shell = word.group;
     int shell_fd = pidfd_open (shell, 0);
     //  The pipe is the command's alone from here on
     int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
