@@ -88,30 +88,34 @@ s_accept (scan_t *scan, unsigned char wanted)
     return false;
 }
 
-//  Length of the UTF-8 sequence at `at`, 0 when it is not valid (overlong, surrogate, beyond
-//  U+10FFFF, cut).
+//  The well-formed sequences of UTF-8 by their first byte: overlong forms, surrogates and what is
+//  beyond U+10FFFF are not among them
+
+static const struct {
+    unsigned char first, last; //  First byte
+    unsigned char low, high;   //  Second byte; the others are 80 to BF
+    size_t size;               //  Bytes
+} sequences[] = { { 0xC2, 0xDF, 0x80, 0xBF, 2 }, { 0xE0, 0xE0, 0xA0, 0xBF, 3 },
+    { 0xE1, 0xEC, 0x80, 0xBF, 3 }, { 0xED, 0xED, 0x80, 0x9F, 3 }, { 0xEE, 0xEF, 0x80, 0xBF, 3 },
+    { 0xF0, 0xF0, 0x90, 0xBF, 4 }, { 0xF1, 0xF3, 0x80, 0xBF, 4 }, { 0xF4, 0xF4, 0x80, 0x8F, 4 } };
+
+//  Length of the sequence at `at`, 0 when it is not valid or cut.
 
 static size_t
 s_utf8_length (const unsigned char *at, const unsigned char *end)
 {
-    size_t left = (size_t) (end - at);
     if (at[0] < 0x80)
         return 1;
-    if (at[0] >= 0xC2 && at[0] <= 0xDF)
-        return left >= 2 && (at[1] & 0xC0) == 0x80 ? 2 : 0;
-    if ((at[0] & 0xF0) == 0xE0) {
-        if (left < 3 || (at[1] & 0xC0) != 0x80 || (at[2] & 0xC0) != 0x80)
+    for (size_t i = 0; i < sizeof sequences / sizeof sequences[0]; i++) {
+        size_t size = sequences[i].size;
+        if (at[0] < sequences[i].first || at[0] > sequences[i].last)
+            continue;
+        if ((size_t) (end - at) < size || at[1] < sequences[i].low || at[1] > sequences[i].high)
             return 0;
-        if ((at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F))
-            return 0;
-        return 3;
-    }
-    if (at[0] >= 0xF0 && at[0] <= 0xF4) {
-        if (left < 4 || (at[1] & 0xC0) != 0x80 || (at[2] & 0xC0) != 0x80 || (at[3] & 0xC0) != 0x80)
-            return 0;
-        if ((at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F))
-            return 0;
-        return 4;
+        for (size_t next = 2; next < size; next++)
+            if ((at[next] & 0xC0) != 0x80)
+                return 0;
+        return size;
     }
     return 0;
 }

@@ -48,6 +48,7 @@ s_refuse (compiler_t *self, const char *format, ...)
     if (self->reason && self->size) {
         va_list args;
         va_start (args, format);
+        //  NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is above
         vsnprintf (self->reason, self->size, format, args);
         va_end (args);
     }
@@ -61,6 +62,7 @@ static void __attribute__ ((format (printf, 2, 3))) s_say (char *words, const ch
     size_t used = strlen (words);
     va_list args;
     va_start (args, format);
+    //  NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is above
     vsnprintf (words + used, EXPECTED_MAX - used, format, args);
     va_end (args);
 }

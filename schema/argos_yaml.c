@@ -45,6 +45,7 @@ s_refuse (loader_t *self, size_t line, const char *format, ...)
         char sentence[256];
         va_list args;
         va_start (args, format);
+        //  NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is above
         vsnprintf (sentence, sizeof sentence, format, args);
         va_end (args);
         snprintf (self->reason, self->reason_size, "%s:%zu: %s", self->name, line, sentence);

@@ -133,7 +133,7 @@ argos_core_destroy (argos_core_t **self_p)
     s_free_services (self);
     struct intern *name, *next_name;
     HASH_ITER (hh, self->types, name, next_name) {
-        HASH_DEL (self->types, name);
+        HASH_DEL (self->types, name); //  NOLINT(clang-analyzer-unix.Malloc): each is freed once
         free (name);
     }
     argos_timers_term (&self->timers);

@@ -349,6 +349,17 @@ argos_lane_freed (lane_t *lane, int strikes)
         argos_service_free_slot (service, session);
 }
 
+static entry_t *
+s_find (const lane_t *lane, int64_t seq)
+{
+    entry_t *entry;
+    DL_FOREACH (lane->entries, entry)
+        if (entry->seq ==
+            seq) //  NOLINT(clang-analyzer-unix.Malloc): what is freed is taken out before
+            return entry;
+    return NULL;
+}
+
 //  Rows of this lane are consumed: the head, or side messages that were taken.
 
 void
@@ -357,10 +368,7 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
     service_t *service = lane->service;
     uint64_t session = 0;
     for (size_t i = 0; i < count; i++) {
-        entry_t *entry;
-        DL_FOREACH (lane->entries, entry)
-            if (entry->seq == gone[i])
-                break;
+        entry_t *entry = s_find (lane, gone[i]);
         if (!entry)
             continue;
         if (lane->state == LANE_LEASED && lane->head == entry->seq)

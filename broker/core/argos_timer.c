@@ -64,7 +64,7 @@ argos_timer_set (
     argos_timer_clear (self, timer);
     if (self->count + 2 > self->room) {
         self->room = self->room ? self->room * 2 : 64;
-        self->slots = realloc (self->slots, self->room * sizeof self->slots[0]);
+        self->slots = realloc (self->slots, self->room * sizeof (void *));
         assert (self->slots);
     }
     timer->due = due;

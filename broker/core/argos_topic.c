@@ -77,12 +77,13 @@ s_maybe_free (topic_t *topic)
         argos_topic_free (topic);
 }
 
-//  Whether the first entry may be dropped: not while its commit is on its way.
+//  Whether the first entry may be dropped: not while its commit is on its way, and not the newest
+//  one.
 
 static bool
 s_can_drop (const topic_t *topic)
 {
-    return topic->ring && topic->ring->state != SLOT_PENDING;
+    return topic->ring && topic->ring->next && topic->ring->state != SLOT_PENDING;
 }
 
 static void
@@ -154,7 +155,7 @@ argos_topic_append (topic_t *topic, const session_t *session, const argos_header
         s_shrink (topic, self->config.ring_entries, TOPIC_BYTES_MAX);
     if (self->rings_bytes > self->config.ring_bytes)
         s_shrink_all (self);
-    return slot;
+    return slot; //  NOLINT(clang-analyzer-unix.Malloc): the newest entry is never dropped
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -544,6 +545,7 @@ argos_topic_credit (session_t *session)
 void
 argos_topic_leave (session_t *session)
 {
-    while (session->subscriptions)
-        s_free_subscription (session->subscriptions);
+    subscription_t *sub, *next;
+    DL_FOREACH_SAFE2 (session->subscriptions, sub, next, snext)
+        s_free_subscription (sub);
 }
