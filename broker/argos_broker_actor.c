@@ -398,6 +398,9 @@ s_declare (broker_t *self, const char *const *services)
 static void
 s_destroy (broker_t *self)
 {
+    //  A close alone frees the address some time later, and the next broker may be there before
+    if (self->listeners[LISTEN_INPROC])
+        zmq_unbind (self->listeners[LISTEN_INPROC], ARGOS_BROKER_INPROC);
     for (listener_t listener = 0; listener < LISTEN_COUNT; listener++) {
         argos_links_destroy (&self->links[listener]);
         if (self->listeners[listener])

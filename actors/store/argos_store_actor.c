@@ -147,8 +147,14 @@ argos_store_actor (zsock_t *pipe, void *config)
         s_run (self);
     if (self->failed)
         argos_actor_fail (pipe, self->reason);
-    if (self->pair)
+    if (self->pair) {
+        //  A close alone frees the address some time later, and the next store may be there before
+        char endpoint[128];
+        size_t size = sizeof endpoint;
+        if (zmq_getsockopt (self->pair, ZMQ_LAST_ENDPOINT, endpoint, &size) == 0)
+            zmq_unbind (self->pair, endpoint);
         zmq_close (self->pair);
+    }
     argos_store_destroy (&self->store);
     free (self);
 }
