@@ -5,6 +5,9 @@
 //  reads a connection at a time; nothing here blocks or allocates. Limits: 65,536 descriptors; a
 //  connection is cut at the limit, plus what one read brings.
 
+//  With it the headers define recv as an inline function, which is then not ours to define
+#undef _FORTIFY_SOURCE
+
 #include "argos_meter.h"
 
 #include <stdatomic.h>
