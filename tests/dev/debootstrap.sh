@@ -17,7 +17,7 @@ mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || tr
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/argos-root.XXXXXX")
 leave () {
-    umount -q "$root/proc" "$root/dev/shm" "$root/dev" 2>/dev/null || true
+    umount -q "$root/proc" "$root/dev/pts" "$root/dev/shm" "$root/dev" 2>/dev/null || true
     [ $keep = 1 ] && echo "the root is $root" || rm -rf --one-file-system "$root"
 }
 trap leave EXIT
@@ -33,6 +33,7 @@ cp -n /usr/share/keyrings/debian-archive* "$root/usr/share/keyrings/" 2>/dev/nul
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
+mount --bind /dev/pts "$root/dev/pts" #  Terminals for the tests of the chat
 mount -t tmpfs -o size=1g tmpfs "$root/dev/shm" 2>/dev/null || true
 
 git clone -q --no-hardlinks . "$root/argos"

@@ -15,7 +15,10 @@ from conftest import BUILD, DEADLINE_S
 
 class Terminal:
     def __init__(self, home):
-        self.master, slave = pty.openpty()
+        try:
+            self.master, slave = pty.openpty()
+        except OSError:
+            pytest.skip("this machine has no pseudo terminals")
         env = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
         #  A session of its own with the terminal as the controlling one, so that ^C is a signal
         self.process = subprocess.Popen(["setsid", "--ctty", "--wait", str(BUILD / "argos"), "--home", str(home), "chat"],
