@@ -12,6 +12,7 @@
 #define ARGOS_PEER_H
 
 #include "argos_errors.h"
+#include "argos_key.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -69,9 +70,10 @@ typedef struct {
 } argos_peer_handlers_t;     //  Any but ctx may be NULL
 
 typedef struct {
-    const char *name;     //  Own name, copied
-    const char *endpoint; //  inproc://argos.broker, ipc://..., copied
-    int64_t instance;     //  0 = wall clock at creation, msec
+    const char *name;       //  Own name, copied
+    const char *endpoint;   //  inproc://argos.broker, ipc://..., tcp://host:port, copied
+    const argos_key_t *key; //  tcp: CURVE keys; ipc: token of the hello. NULL = none; copied
+    int64_t instance;       //  0 = wall clock at creation, msec
     argos_peer_handlers_t handlers;
 } argos_peer_config_t;
 

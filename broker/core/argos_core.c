@@ -433,7 +433,7 @@ s_application (session_t *session, const argos_header_t *header, argos_frame_t *
     else if (header->re[0])
         argos_request_reply (session, header, frames);
     else if (header->to == ARGOS_TO_ACTOR && strcmp (header->name, "broker") == 0)
-        argos_status_reply (session, header, frames[3]);
+        argos_admin_request (session, header, frames[3]);
     else
         argos_request_new (session, header, frames);
     return false;

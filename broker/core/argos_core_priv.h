@@ -370,8 +370,11 @@ void argos_topic_credit (session_t *session);
 void argos_topic_leave (session_t *session);
 void argos_topic_free (topic_t *topic);
 
-//  argos_status.c
-void argos_status_reply (
+//  argos_admin.c
+void argos_admin_request (
     session_t *session, const argos_header_t *header, const argos_frame_t *frame);
+
+//  argos_status.c
+json_t *argos_status_answer (session_t *session, json_t *asked);
 
 #endif

@@ -3,10 +3,6 @@
 
 #include "argos_core_priv.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 static json_t *
 s_sessions (argos_core_t *self)
 {
@@ -45,32 +41,19 @@ s_services (argos_core_t *self)
     return list;
 }
 
-void
-argos_status_reply (session_t *session, const argos_header_t *header, const argos_frame_t *frame)
+json_t *
+argos_status_answer (session_t *session, json_t *asked)
 {
     argos_core_t *self = session->core;
-    if (strcmp (header->type, "broker.status") != 0) {
-        argos_core_refuse (self, session->conn, header->id, ARGOS_UNKNOWN_TYPE,
-            "the broker answers broker.status", -1, false);
-        return;
-    }
-    json_t *asked = argos_core_body (self, session->conn, header, frame);
-    if (!asked)
-        return;
-    json_decref (asked);
+    (void) asked;
     json_t *refused = json_object ();
     for (int code = 0; code < ARGOS_ERR_COUNT; code++)
         if (self->refused[code])
             json_object_set_new (refused, argos_err_name ((argos_err_t) code),
                 json_integer ((json_int_t) self->refused[code]));
-    json_t *body = json_pack ("{s:s,s:I,s:I,s:o,s:o,s:I,s:I,s:o}", "store", self->store_id, "boot",
+    return json_pack ("{s:s,s:I,s:I,s:o,s:o,s:I,s:I,s:o}", "store", self->store_id, "boot",
         (json_int_t) self->config.boot, "uptime_ms", (json_int_t) (self->mono - self->started),
         "sessions", s_sessions (self), "services", s_services (self), "topics",
         (json_int_t) HASH_COUNT (self->topics), "outstanding", (json_int_t) self->outstanding_count,
         "refused", refused);
-    char *text = json_dumps (body, JSON_COMPACT);
-    assert (text);
-    argos_core_word (self, session->conn, "broker.status.result", header->id, text);
-    free (text);
-    json_decref (body);
 }
