@@ -1,9 +1,10 @@
 //  argos_terminal - one shell command in the foreground.
 //
 //  Invariant: while the guard has not been waited for, its number and that of the command's group
-//  are its own, so no signal can hit a stranger. Every stage has a deadline: SIGTERM to the group,
-//  SIGKILL to the group and the guard told to end, SIGKILL to the guard. Limits: a command of 128
-//  KiB (what the kernel takes as one argument), 256 KiB read per turn.
+//  are its own, so no signal can hit a stranger. The guard alone holds the other end of the
+//  lifeline, so the end of that is the end of the guard. Every stage has a deadline: SIGTERM to the
+//  group, SIGKILL to the group and the guard told to end, SIGKILL to the guard. Limits: a command
+//  of 128 KiB (what the kernel takes as one argument), 256 KiB read per turn.
 
 #include "argos_terminal.h"
 
@@ -19,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ struct argos_terminal {
     int epoll_fd;           //  Where our descriptors are registered; borrowed
     int output_fd;          //  Our end of the output, -1 = closed
     int lifeline_fd;        //  Our end of the lifeline, -1 = closed
-    int guard_fd;           //  The guard, a pidfd
+    pid_t guard;            //  The guard, 0 = none, or waited for
     pid_t group;            //  Group of the command, 0 = not heard of yet
     int spawn_error;        //  Why the shell could not be started, 0 = it was
     int code;               //  Exit code of the shell
@@ -86,13 +86,20 @@ s_environment (char **target)
     target[count] = NULL;
 }
 
-//  Start the guard with its three descriptors. Returns 0 or an errno.
+//  Start the guard with its three descriptors. It is this very program, also when the file has been
+//  replaced meanwhile: so it is named by a descriptor, ours, because the guard's are closed before
+//  it begins. (/proc/self/exe would do, but is another program under valgrind.) Returns 0 or an
+//  errno.
 
 static int
 s_spawn (const argos_terminal_task_t *task, int output_fd, int lifeline_fd, pid_t *ret_pid)
 {
     char *environment[ENV_MAX];
-    char self[] = "argosd", option[] = ARGOS_GUARD_OPTION;
+    char self[] = "argosd", option[] = ARGOS_GUARD_OPTION, program[64];
+    int program_fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (program_fd < 0)
+        return errno;
+    snprintf (program, sizeof program, "/proc/%d/fd/%d", (int) getpid (), program_fd);
     const char *user = getenv ("HOME");
     char *workdir = strdup (task->workdir ? task->workdir : user ? user : "/");
     char *command = strdup (task->command);
@@ -114,11 +121,12 @@ s_spawn (const argos_terminal_task_t *task, int output_fd, int lifeline_fd, pid_
     posix_spawn_file_actions_adddup2 (&actions, lifeline_fd, ARGOS_GUARD_FD);
     posix_spawn_file_actions_addclosefrom_np (&actions, ARGOS_GUARD_FD + 1);
     s_environment (environment);
-    int error = posix_spawn (ret_pid, "/proc/self/exe", &actions, &attributes, argv, environment);
+    int error = posix_spawn (ret_pid, program, &actions, &attributes, argv, environment);
     for (size_t i = 0; environment[i]; i++)
         free (environment[i]);
     posix_spawn_file_actions_destroy (&actions);
     posix_spawnattr_destroy (&attributes);
+    close (program_fd);
     free (workdir);
     free (command);
     return error;
@@ -150,7 +158,6 @@ static int
 s_start (argos_terminal_t *self, const argos_terminal_task_t *task)
 {
     int output[2] = { -1, -1 }, lifeline[2] = { -1, -1 };
-    pid_t guard = 0;
     if (pipe2 (output, O_CLOEXEC) != 0)
         return errno;
     self->output_fd = output[0];
@@ -161,18 +168,15 @@ s_start (argos_terminal_t *self, const argos_terminal_task_t *task)
     if (!error && fcntl (self->output_fd, F_SETFL, O_NONBLOCK) != 0)
         error = errno;
     if (!error)
-        error = s_spawn (task, output[1], lifeline[1], &guard);
+        error = s_spawn (task, output[1], lifeline[1], &self->guard);
     s_close (&output[1]);
     s_close (&lifeline[1]);
-    if (error)
-        return error;
-    self->guard_fd = pidfd_open (guard, 0);
-    if (self->guard_fd < 0 || s_watch (self, self->guard_fd) != 0 ||
-        s_watch (self, self->output_fd) != 0) {
+    if (!error && (s_watch (self, self->lifeline_fd) != 0 || s_watch (self, self->output_fd) != 0))
         error = errno;
+    if (error && self->guard) {
         s_close (&self->lifeline_fd); //  The guard ends by itself
-        waitpid (guard, NULL, 0);
-        self->stage = STAGE_OVER;
+        waitpid (self->guard, NULL, 0);
+        self->guard = 0;
     }
     return error;
 }
@@ -190,7 +194,7 @@ argos_terminal_new (
     if (!self)
         abort ();
     self->epoll_fd = epoll_fd;
-    self->output_fd = self->lifeline_fd = self->guard_fd = -1;
+    self->output_fd = self->lifeline_fd = -1;
     self->timeout_ms = task->timeout_ms;
     self->due = now + task->timeout_ms;
     self->output = argos_output_new (task->output_max);
@@ -223,18 +227,19 @@ s_read (argos_terminal_t *self, int limit)
     }
 }
 
-//  Hear from the guard which group it is.
+//  Hear from the guard which group it is. Returns whether the guard has ended.
 
-static void
+static bool
 s_hear (argos_terminal_t *self)
 {
     argos_guard_word_t word;
-    if (self->group || self->lifeline_fd < 0)
-        return;
-    if (recv (self->lifeline_fd, &word, sizeof word, MSG_DONTWAIT) == (ssize_t) sizeof word) {
+    ssize_t size = recv (self->lifeline_fd, &word, sizeof word, MSG_DONTWAIT);
+    if (size == (ssize_t) sizeof word) {
         self->group = word.group;
         self->spawn_error = word.error;
+        size = recv (self->lifeline_fd, &word, sizeof word, MSG_DONTWAIT);
     }
+    return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 //  Signal the command's group, as far as there is one.
@@ -258,21 +263,20 @@ s_kill (argos_terminal_t *self, int64_t now)
     self->due = now + GUARD_GRACE_MS;
 }
 
-//  The guard has ended when it can be waited for: then everything is over.
+//  The guard has ended when its end of the lifeline has: then everything is over. Its descriptors
+//  are closed on the way out of the kernel, so the wait is short.
 
 static void
 s_check_guard (argos_terminal_t *self)
 {
     siginfo_t info = { .si_pid = 0 };
-    id_t guard = (id_t) self->guard_fd;
-    if (waitid (P_PIDFD, guard, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || !info.si_pid)
+    if (!s_hear (self) || waitid (P_PID, (id_t) self->guard, &info, WEXITED | WNOWAIT) != 0)
         return;
     self->code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
-    s_hear (self);
     if (info.si_code != CLD_EXITED)
         s_signal (self, SIGKILL); //  It was killed, and could not do it itself
-    waitid (P_PIDFD, guard, &info, WEXITED);
-    s_close (&self->guard_fd);
+    waitpid (self->guard, NULL, 0);
+    self->guard = 0;
     s_close (&self->lifeline_fd);
     s_read (self, (1 << 20) / READ_SIZE); //  What the pipe still holds: at most its size, 1 MiB
     s_close (&self->output_fd);
@@ -298,7 +302,7 @@ argos_terminal_turn (argos_terminal_t *self, int64_t now)
         s_kill (self, now);
     else {
         s_signal (self, SIGKILL);
-        pidfd_send_signal (self->guard_fd, SIGKILL, NULL, 0);
+        kill (self->guard, SIGKILL);
         self->stage = STAGE_GUARD;
         self->due = now + GUARD_GRACE_MS;
     }
@@ -333,16 +337,15 @@ argos_terminal_destroy (argos_terminal_t **self_p)
         return;
     argos_terminal_t *self = *self_p;
     if (self->stage != STAGE_OVER) {
-        struct pollfd item = { .fd = self->guard_fd, .events = POLLIN };
+        struct pollfd item = { .fd = self->lifeline_fd, .events = 0 }; //  The end of it
         s_kill (self, 0);
         if (poll (&item, 1, GUARD_GRACE_MS) != 1) {
             s_signal (self, SIGKILL);
-            pidfd_send_signal (self->guard_fd, SIGKILL, NULL, 0);
+            kill (self->guard, SIGKILL);
             poll (&item, 1, GUARD_GRACE_MS);
         }
         s_check_guard (self);
     }
-    s_close (&self->guard_fd);
     s_close (&self->lifeline_fd);
     s_close (&self->output_fd);
     argos_output_destroy (&self->output);
