@@ -1,0 +1,263 @@
+"""The client libraries, each through the same script: a driver of its language does what a line tells it and says what comes.
+
+And the sample worker and adapter of each language as they are, against the real daemon.
+"""
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from conftest import BUILD, DEADLINE_S, ROOT, wait_until
+
+NODE = ROOT / "clients" / "node"
+PYTHON = ["/usr/bin/python3", "-B"]
+DRIVERS = {
+    "python": [*PYTHON, str(ROOT / "tests" / "system" / "clients" / "driver.py")],
+}
+SAMPLES = {
+    "python": ([*PYTHON, str(ROOT / "clients" / "python" / "echo_worker.py")],
+               [*PYTHON, str(ROOT / "clients" / "python" / "echo_adapter.py")]),
+}
+
+
+class Program:
+    """A program with pipes, whose lines are waited for."""
+
+    def __init__(self, command, env=None):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env={**os.environ, **(env or {})})
+        self.lines = queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        with self.process.stdout as pipe:
+            for line in iter(pipe.readline, b""):
+                self.lines.put(line.decode().rstrip("\n"))
+        self.lines.put(None)
+
+    def line(self):
+        line = self.lines.get(timeout=DEADLINE_S)
+        assert line is not None, "it has ended"
+        return line
+
+    def write(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait(DEADLINE_S)
+
+    def end(self):
+        """End of its input; the exit code."""
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE_S)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.kill()
+
+
+class Driver(Program):
+    """A peer in some language."""
+
+    def __init__(self, language, endpoint, name, key=None):
+        super().__init__([*DRIVERS[language], endpoint, name, *([str(key)] if key else [])])
+        self.waiting, self.tags = [], 0
+        self.event("welcome")
+
+    def do(self, verb, **command):
+        self.tags += 1
+        self.write(json.dumps({"do": verb, "tag": self.tags, **command}))
+        return self.tags
+
+    def event(self, name, **wanted):
+        """The next event of that name with those members; others wait for their turn."""
+        def fits(event):
+            return event["event"] == name and all(event.get(key) == value for key, value in wanted.items())
+
+        for index, event in enumerate(self.waiting):
+            if fits(event):
+                return self.waiting.pop(index)
+        while True:
+            event = json.loads(self.line())
+            if fits(event):
+                return event
+            self.waiting.append(event)
+
+    def ask(self, verb, **command):
+        """Do it and wait for the answer."""
+        return self.event("answer", tag=self.do(verb, **command))
+
+    def request(self, to, kind, body, timeout_ms=20000):
+        return self.ask("request", to=to, type=kind, body=body, timeout_ms=timeout_ms)
+
+    def send(self, to, kind, body, **more):
+        return self.ask("send", to=to, type=kind, body=body, **more)
+
+
+@pytest.fixture
+def programs():
+    """What is put in here is killed after the test."""
+    started = []
+    yield started
+    for program in started:
+        program.close()
+
+
+@pytest.fixture(params=sorted(DRIVERS))
+def driver(request, programs):
+    """Makes drivers of one language."""
+    def make(endpoint, name, key=None):
+        programs.append(Driver(request.param, endpoint, name, key))
+        return programs[-1]
+    return make
+
+
+@pytest.fixture(params=sorted(SAMPLES))
+def samples(request, programs):
+    """Starts the sample worker or adapter of one language."""
+    def start(which, daemon, *arguments):
+        programs.append(Program([*SAMPLES[request.param][which == "adapter"], "--home", str(daemon.home), *arguments]))
+        return programs[-1]
+    return start
+
+
+def leased(peer, service):
+    """How many messages of the service are leased."""
+    answer = peer.request("actor:broker", "broker.status", {})
+    return next((item["leased"] for item in answer["body"]["services"] if item["name"] == service), 0)
+
+
+def test_requests_commits_and_topics(argosd, driver):
+    worker, client = driver(argosd.endpoint, "worker"), driver(argosd.endpoint, "client")
+    worker.do("serve", service="echo", slots=4)
+
+    # A request, its refusals
+    tag = client.do("request", to="service:echo", type="echo.request", body={"text": "grüße"}, timeout_ms=20000)
+    asked = worker.event("request")
+    assert asked["type"] == "echo.request" and asked["body"] == {"text": "grüße"}
+    worker.do("reply", re=asked["id"], type="echo.reply", body=asked["body"])
+    answer = client.event("answer", tag=tag)
+    assert (answer["code"], answer["type"], answer["body"]) == ("ok", "echo.reply", {"text": "grüße"})
+    assert client.request("service:nobody-serves-this", "echo.request", {})["code"] == "no_service"
+    assert client.request("actor:nobody", "echo.request", {})["code"] == "no_peer"
+    tag = client.do("request", to="service:echo", type="echo.request", body={}, timeout_ms=20000)
+    worker.do("reply", re=worker.event("request")["id"], type="error", body={"code": "invalid", "reason": "no text"})
+    assert client.event("answer", tag=tag)["code"] == "invalid"
+    assert client.request("service:echo", "echo.request", {}, timeout_ms=200)["code"] == "expired"
+
+    # A durable message; the same again; its lease, two commits, done
+    sent = client.send("service:echo", "echo.job", {"text": "1"}, id="job-1", key="a")
+    assert sent["code"] == "ok" and sent["seq"] > 0
+    assert client.send("service:echo", "echo.job", {"text": "1"}, id="job-1", key="a")["seq"] == sent["seq"]
+    assert client.send("service:echo", "echo.job", {"text": "other"}, id="job-1", key="a")["code"] == "conflict"
+    lease = worker.event("lease")
+    assert (lease["seq"], lease["attempt"], lease["key"], lease["body"]) == (sent["seq"], 1, "a", {"text": "1"})
+    entry = {"to": "topic:echo", "type": "echo.step"}
+    assert worker.ask("lease.commit", seq=lease["seq"], parts=[{**entry, "body": {"step": 1}}])["code"] == "ok"
+    assert client.send("service:echo", "echo.more", {"text": "aside"}, key="a", side=True)["code"] == "ok"
+    mail = worker.event("mail")
+    assert mail["seq"] == lease["seq"] and mail["type"] == "echo.more"
+    done = worker.ask("lease.done", seq=lease["seq"], parts=[{**entry, "body": {"step": 2}}], take=[mail["mail"]])
+    assert done["code"] == "ok"
+
+    # A release comes again; one that is rejected does not
+    client.send("service:echo", "echo.job", {"text": "2"}, key="a")
+    lease = worker.event("lease")
+    worker.do("release", seq=lease["seq"])
+    again = worker.event("lease")
+    assert (again["seq"], again["attempt"]) == (lease["seq"], 2)
+    worker.do("release", seq=lease["seq"], reject="invalid")
+    batch = [{"to": "service:echo", "type": "echo.job", "key": "b", "body": {"text": text}} for text in ("3", "4")]
+    assert client.ask("commit", id="batch-1", parts=batch)["code"] == "ok"
+    for text in ("3", "4"):
+        lease = worker.event("lease")
+        assert lease["body"] == {"text": text}
+        assert worker.ask("lease.done", seq=lease["seq"])["code"] == "ok"
+
+    # The topic from its beginning, then live, then from a number
+    client.do("subscribe", topic="echo", **{"from": 0})
+    steps = [client.event("entry"), client.event("entry")]
+    assert [step["body"] for step in steps] == [{"step": 1}, {"step": 2}]
+    assert client.event("end")["n"] == steps[1]["n"]
+    worker.do("publish", topic="echo", type="echo.live", body={"x": 1})
+    assert client.event("entry")["type"] == "echo.live"
+    worker.do("subscribe", topic="echo", **{"from": steps[1]["n"]})
+    assert worker.event("entry")["body"] == {"step": 2}
+    client.do("unsubscribe", topic="echo")
+    assert worker.end() == 0 and client.end() == 0
+
+
+def test_a_killed_broker_loses_nothing_and_doubles_nothing(daemon, driver):
+    daemon.start()
+    worker, client = driver(daemon.endpoint, "worker"), driver(daemon.endpoint, "client")
+    worker.do("serve", service="echo", slots=1)
+    client.do("subscribe", topic="echo", **{"from": 0})
+    count, texts = 40, []
+    tags = {client.do("send", to="service:echo", type="echo.job", body={"text": str(i)}, id=f"job-{i}", key="a") for i in range(count)}
+    for number in range(count):
+        lease = worker.event("lease")
+        if number == 10:  # With that lease in hand, sends and entries on their way
+            daemon.kill()
+            daemon.start()
+            worker.event("welcome")
+        tag = worker.do("lease.done", seq=lease["seq"],
+                        parts=[{"to": "topic:echo", "type": "echo.done", "body": lease["body"]}])
+        assert lease["attempt"] == 1 and worker.event("answer", tag=tag)["code"] == "ok"
+        texts.append(lease["body"]["text"])
+    assert texts == [str(i) for i in range(count)]
+    for tag in tags:
+        assert client.event("answer", tag=tag)["code"] == "ok"
+    # The reader went on behind the last entry that it had seen
+    entries = [client.event("entry") for _ in range(count)]
+    assert [entry["body"]["text"] for entry in entries] == texts
+    assert len({entry["n"] for entry in entries}) == count
+
+
+def test_an_instance_that_is_superseded_ends(argosd, driver):
+    first = driver(argosd.endpoint, "twice")
+    second = driver(argosd.endpoint, "twice")
+    assert first.event("final")["code"] == "superseded"
+    assert second.request("actor:broker", "broker.status", {})["code"] == "ok"
+
+
+def test_the_sample_worker(argosd, samples, programs):
+    client = Driver("python", argosd.endpoint, "client")
+    programs.append(client)
+    worker = samples("worker", argosd, "echo")
+    assert worker.line().startswith("serving echo")
+    client.do("subscribe", topic="echo", **{"from": 0})
+    assert client.request("service:echo", "echo.request", {"text": "hello"})["body"] == {"text": "hello"}
+
+    # Killed with a message in hand: the next start gets it again, and says so
+    worker.signal(signal.SIGSTOP)
+    client.send("service:echo", "echo.job", {"text": "kept"}, key="a")
+    wait_until(lambda: leased(client, "echo") == 1)
+    worker.kill()
+    worker = samples("worker", argosd, "echo")
+    entry = client.event("entry")
+    assert (entry["type"], entry["body"]) == ("echo.done", {"text": "kept", "key": "a", "attempt": 2})
+
+    # What can never be done is a dead letter
+    client.send("service:echo", "echo.job", {"nothing": 1}, id="bad", key="a")
+    dead = wait_until(lambda: client.request("store", "dead.list", {})["body"]["dead"])
+    assert [letter["id"] for letter in dead] == ["bad"]
+
+
+def test_the_sample_adapter(argosd, samples):
+    adapter = samples("adapter", argosd, "pipe", "main")
+    adapter.write("hello")
+    assert "hello" in adapter.line()
+    # An answer that was not printed yet is printed by the next start
+    adapter.write("one")
+    assert "one" in adapter.line()
+    adapter.write("two\nthree")
+    assert "two" in adapter.line() and "three" in adapter.line()
+    assert adapter.end() == 0
