@@ -174,9 +174,9 @@ s_take_message (broker_t *self, listener_t listener)
     }
     if (self->links[listener] && count > 0)
         argos_links_given (self->links[listener], conn, self->frames[0], cost);
-    argos_role_t role = listener == LISTEN_INPROC ? ARGOS_ROLE_CORE : ARGOS_ROLE_LOCAL;
+    argos_who_t who = { listener == LISTEN_INPROC ? ARGOS_VIA_INPROC : ARGOS_VIA_IPC, "" };
     //  One frame too few makes the pairs odd, which the core refuses by the sender's id
-    argos_core_message (self->core, conn, role, self->frames, over ? count - 1 : count);
+    argos_core_message (self->core, conn, &who, self->frames, over ? count - 1 : count);
     for (size_t i = 0; i < count; i++)
         argos_frame_unref (&self->frames[i]);
     return true;

@@ -53,7 +53,9 @@ s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config
     self->store = (argos_store_actor_config_t){
         .path = self->database, .endpoint = ARGOS_STORE_INPROC, .reason = self->store_reason
     };
+    static const char *const ipc_roles[] = { "adapter", "client", "tool", "operator", NULL };
     argos_core_config_init (&self->broker.core);
+    self->broker.core.ipc_roles = ipc_roles;
     self->broker.core.lease_ms = config->broker.lease_ms;
     self->broker.core.quiet_ms = config->broker.quiet_ms;
     self->broker.core.ping_ms = config->broker.ping_ms;

@@ -38,6 +38,19 @@ argos_core_config_init (argos_core_config_t *config)
         .linger_ms = 300000 };
 }
 
+//  The configuration has been checked with the same function.
+
+static argos_access_t *
+s_access (const argos_core_config_t *config)
+{
+    char reason[ARGOS_REASON_MAX];
+    json_t *roles = config->roles ? json_loads (config->roles, 0, NULL) : NULL;
+    argos_access_t *access = argos_access_new (roles, config->ipc_roles, reason);
+    assert (access);
+    json_decref (roles);
+    return access;
+}
+
 argos_core_t *
 argos_core_new (
     const argos_core_config_t *config, const argos_core_io_t *io, int64_t mono, int64_t wall)
@@ -52,7 +65,9 @@ argos_core_new (
     self->wall = wall;
     self->magic = argos_frame_new ("AR1", 3);
     self->empty = argos_frame_new ("", 0);
+    self->access = s_access (config);
     self->self = argos_session_new (self, 0, "broker");
+    self->self->role = argos_access_core (self->access);
     return self;
 }
 
@@ -137,6 +152,7 @@ argos_core_destroy (argos_core_t **self_p)
         free (name);
     }
     argos_timers_term (&self->timers);
+    argos_access_destroy (&self->access);
     argos_frame_unref (&self->magic);
     argos_frame_unref (&self->empty);
     free (self);
@@ -525,7 +541,7 @@ s_form (argos_frame_t **frames, size_t count)
 
 void
 argos_core_message (
-    argos_core_t *self, uint64_t conn, argos_role_t role, argos_frame_t **frames, size_t count)
+    argos_core_t *self, uint64_t conn, const argos_who_t *who, argos_frame_t **frames, size_t count)
 {
     argos_header_t header;
     const char *reason = NULL;
@@ -549,7 +565,7 @@ argos_core_message (
     if (code != ARGOS_OK)
         argos_core_refuse (self, conn, header.id, code, reason, -1, false);
     else if (strcmp (header.type, "hello") == 0)
-        argos_session_hello (self, conn, role, &header, frames[3]);
+        argos_session_hello (self, conn, who, &header, frames[3]);
     else if (!session || !session->open)
         argos_core_refuse (self, conn, header.id, ARGOS_NO_SESSION, NULL, -1, false);
     else

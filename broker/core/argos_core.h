@@ -12,12 +12,20 @@
 
 typedef struct argos_core argos_core_t;
 
-//  What a listener lets in: the role of who comes through it
+//  How a message came in
 
 typedef enum {
-    ARGOS_ROLE_CORE, //  Our own actors, in this process
-    ARGOS_ROLE_LOCAL //  A peer on this host, same user
-} argos_role_t;
+    ARGOS_VIA_INPROC, //  From our own process
+    ARGOS_VIA_IPC,    //  From this host
+    ARGOS_VIA_TCP     //  By CURVE, from anywhere
+} argos_via_t;
+
+//  Who is behind a connection, as far as the connection itself shows it
+
+typedef struct {
+    argos_via_t via; //  Door
+    const char *key; //  Name of the CURVE key, "" = none; borrowed
+} argos_who_t;
 
 typedef struct {
     void *ctx; //  Handed to the functions
@@ -41,6 +49,8 @@ typedef struct {
     int64_t ring_bytes; //  All topic rings together (64 MiB)
     int64_t ring_entries; //  Entries of one ring (4096)
     int64_t linger_ms;    //  How long a closed topic stays in memory (300000)
+    const char *roles;    //  JSON object of argos_access_new, checked before; NULL = none; borrowed
+    const char *const *ipc_roles; //  As for argos_access_new, checked before; borrowed
 } argos_core_config_t;
 
 //  Defaults as in the comments above.
@@ -57,10 +67,10 @@ void argos_core_load (argos_core_t *self, const argos_storage_row_t *row);
 //  The time; call before each batch of the functions below.
 void argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall);
 
-//  A message from connection conn (unique over all listeners). Frames are borrowed; frames[0] is
-//  "AR1".
-void argos_core_message (
-    argos_core_t *self, uint64_t conn, argos_role_t role, argos_frame_t **frames, size_t count);
+//  A message from connection conn (unique over all listeners), which is always the same who. Frames
+//  are borrowed; frames[0] is "AR1".
+void argos_core_message (argos_core_t *self, uint64_t conn, const argos_who_t *who,
+    argos_frame_t **frames, size_t count);
 
 //  An answer of the store; borrowed.
 void argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans);

@@ -7,6 +7,7 @@
 #ifndef ARGOS_CORE_PRIV_H
 #define ARGOS_CORE_PRIV_H
 
+#include "argos_access.h"
 #include "argos_core.h"
 #include "argos_timer.h"
 #include "argos_writer.h"
@@ -73,15 +74,18 @@ struct item {
 //  One hello
 
 struct session {
-    argos_core_t *core;            //  Ours
-    uint64_t number;               //  Unique in this process
-    uint64_t conn;                 //  Where its frames go
-    char name[ARGOS_NAME_MAX + 1]; //  Full name
-    char base[ARGOS_NAME_MAX + 1]; //  Name without instance number and node
-    char holder[ARGOS_HOLDER_MAX]; //  What leases are recorded under
-    int64_t instance;              //  Start of the process
-    argos_role_t role;             //  What it may do
-    bool open;                     //  Welcome has been sent
+    argos_core_t *core;                    //  Ours
+    uint64_t number;                       //  Unique in this process
+    uint64_t conn;                         //  Where its frames go
+    char name[ARGOS_NAME_MAX + 1];         //  Full name
+    char base[ARGOS_NAME_MAX + 1];         //  Name without instance number and node
+    char holder[ARGOS_HOLDER_MAX];         //  What leases are recorded under
+    int64_t instance;                      //  Start of the process
+    const argos_role_t *role;              //  What it may do
+    argos_via_t via;                       //  Door that it came through
+    char platform[ARGOS_PLATFORM_MAX + 1]; //  That its key is for, "" = any
+    char account[ARGOS_NAME_MAX + 1];      //  That its key is for, "" = any
+    bool open;                             //  Welcome has been sent
     bool quiet;          //  Silent, or its connection took nothing: nothing new is leased to it
     int64_t heard;       //  Last sign of life, mono msec
     argos_timer_t timer; //  Looks for silence
@@ -243,6 +247,7 @@ struct argos_core {
     argos_core_io_t io;               //  Where things go
     int64_t mono, wall, started;      //  The time, msec; mono at start
     argos_timers_t timers;            //  All timers
+    argos_access_t *access;           //  Roles
     argos_frame_t *magic;             //  "AR1"
     argos_frame_t *empty;             //  No bytes
     argos_writer_t text;              //  For words being built
@@ -281,7 +286,7 @@ const char *argos_core_intern (argos_core_t *self, const char *type);
 void argos_core_forget_type (argos_core_t *self, const char *type);
 
 //  argos_session.c
-void argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
+void argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     const argos_header_t *header, argos_frame_t *body);
 void argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 session_t *argos_session_find (argos_core_t *self, uint64_t number);
@@ -292,8 +297,8 @@ void argos_session_settle (session_t *session, int64_t bytes);
 void argos_session_grant (session_t *session);
 bool argos_session_may_send (
     const session_t *session, argos_to_t to, const char *name, const argos_header_t *header);
-bool argos_session_may_write (const session_t *session, const char *type);
 bool argos_session_may_serve (const session_t *session, const char *service);
+bool argos_session_may_read (const session_t *session, const char *topic, bool pattern);
 session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);
 void argos_session_free (session_t *session);
 

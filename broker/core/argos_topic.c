@@ -417,6 +417,11 @@ argos_topic_subscribe (session_t *session, const argos_header_t *header, argos_f
             "subscribe goes to a topic, with an id; at most 1024 topics", -1, false);
         return;
     }
+    if (!argos_session_may_read (session, header->name, false)) {
+        argos_core_refuse (self, session->conn, header->id, ARGOS_DENIED,
+            "this role may not read that topic", -1, false);
+        return;
+    }
     topic_t *topic = argos_topic_get (self, header->name);
     topic->busy++; //  It stays while the old subscription is replaced
     sub = s_find (session, topic);

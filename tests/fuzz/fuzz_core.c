@@ -87,8 +87,8 @@ s_message (world_t *self, uint64_t conn, const char *line, size_t size)
             break;
         line = tab + 1;
     }
-    argos_core_message (
-        self->core, conn, conn < 2 ? ARGOS_ROLE_CORE : ARGOS_ROLE_LOCAL, frames, count);
+    argos_who_t who = { conn < 2 ? ARGOS_VIA_INPROC : ARGOS_VIA_IPC, "" };
+    argos_core_message (self->core, conn, &who, frames, count);
     for (size_t i = 0; i < count; i++)
         argos_frame_unref (&frames[i]);
 }
@@ -168,6 +168,7 @@ static void
 s_begin (world_t *self)
 {
     static int ready;
+    static const char *const ipc_roles[] = { "adapter", "worker", "operator", NULL };
     argos_core_io_t io = { self, s_send, s_store };
     argos_core_config_t config;
     char reason[256] = "";
@@ -178,6 +179,7 @@ s_begin (world_t *self)
     s_declare (self, "gateway");
     s_declare (self, "turn");
     argos_core_config_init (&config);
+    config.ipc_roles = ipc_roles;
     config.store_id = argos_store_info (self->store)->store_id;
     config.boot = argos_store_info (self->store)->boot;
     config.ring_bytes = 1 << 20;

@@ -70,7 +70,7 @@ s_duplicate (const frame_t *frame)
 }
 
 peer_t *
-argos_sim_peer_new (world_t *world, kind_t kind, argos_role_t role, const char *name)
+argos_sim_peer_new (world_t *world, kind_t kind, argos_sim_role_t role, const char *name)
 {
     peer_t *self = calloc (1, sizeof *self);
     if (!self || world->peer_count == ARGOS_SIM_PEERS)

@@ -101,7 +101,7 @@ s_draw_odds (world_t *self)
 }
 
 static void
-s_worker (world_t *self, kind_t kind, argos_role_t role, const char *name, const char *service,
+s_worker (world_t *self, kind_t kind, argos_sim_role_t role, const char *name, const char *service,
     const char *second)
 {
     peer_t *peer = argos_sim_peer_new (self, kind, role, name);

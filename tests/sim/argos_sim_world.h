@@ -117,7 +117,7 @@ typedef struct {
 struct peer {
     world_t *world;                       //  Ours
     kind_t kind;                          //  What it does
-    argos_role_t role;                    //  Through which door
+    argos_sim_role_t role;                //  Through which door
     char name[32];                        //  Its name
     int64_t instance;                     //  Start of its process
     uint64_t conn;                        //  Its connection
@@ -205,7 +205,7 @@ void argos_sim_trace (world_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
 //  argos_sim_peer.c: the rules that every peer follows
-peer_t *argos_sim_peer_new (world_t *world, kind_t kind, argos_role_t role, const char *name);
+peer_t *argos_sim_peer_new (world_t *world, kind_t kind, argos_sim_role_t role, const char *name);
 void argos_sim_peer_destroy (peer_t **self_p);
 void argos_sim_peer_act (peer_t *self);
 void argos_sim_peer_receive (peer_t *self, argos_sim_msg_t *msg);

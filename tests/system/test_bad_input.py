@@ -125,9 +125,9 @@ def test_who_has_not_said_hello_is_told_so(shared):
 
 
 @pytest.mark.parametrize("header, wanted", [
-    ({"type": "nonsense", "id": "x", "to": "store"}, "unknown_type"),
+    ({"type": "nonsense", "id": "x", "to": "store"}, "denied"),
     ({"type": "session.append", "id": "x", "to": "store", "durable": True}, "denied"),
-    ({"type": "nonsense", "id": "x", "to": "actor:broker"}, "unknown_type"),
+    ({"type": "nonsense", "id": "x", "to": "actor:broker"}, "denied"),
     ({"type": "a.b", "id": "x", "to": "actor:nobody"}, "no_peer"),
     ({"type": "a.b", "id": "x", "to": "service:nothing"}, "no_service"),
     ({"type": "a.b", "id": "x", "to": "service:nothing", "durable": True}, "no_service"),

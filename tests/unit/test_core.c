@@ -18,7 +18,7 @@
 static argos_sim_net_t *net;
 static argos_sim_msg_t *last; //  What came last; freed when the next one comes
 
-static argos_role_t
+static argos_sim_role_t
 s_role (uint64_t conn)
 {
     return conn < 100 ? ARGOS_ROLE_LOCAL : ARGOS_ROLE_CORE;
@@ -982,7 +982,7 @@ test_read (void **state)
     s_send (2, "{\"type\":\"status.get\",\"id\":\"q\",\"to\":\"store\"}", NULL);
     assert_string_equal (argos_sim_text (s_expect (2, "store.result")->header, "re"), "q");
     s_send (2, "{\"type\":\"no.such\",\"id\":\"q\",\"to\":\"store\"}", NULL);
-    s_expect_refused (2, "q", "unknown_type");
+    s_expect_refused (2, "q", "denied"); //  No role names it
     s_send (2, "{\"type\":\"status.get\",\"to\":\"store\"}", NULL);
     s_expect_refused (2, "", "invalid");
 }

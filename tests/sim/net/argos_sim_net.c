@@ -135,6 +135,7 @@ argos_sim_net_t *
 argos_sim_net_new (const char *path)
 {
     static bool ready;
+    static const char *const ipc_roles[] = { "adapter", "worker", "tool", "operator", NULL };
     argos_sim_net_t *self = calloc (1, sizeof *self);
     assert (self);
     if (!ready) {
@@ -147,6 +148,7 @@ argos_sim_net_new (const char *path)
         ready = true;
     }
     argos_core_config_init (&self->config);
+    self->config.ipc_roles = ipc_roles;
     self->mono = 1000;
     self->wall = WALL;
     self->memory = strncmp (path, "memory:", 7) == 0;
@@ -205,7 +207,7 @@ argos_sim_net_crash (argos_sim_net_t *self)
 //  Messages
 
 void
-argos_sim_net_frames (argos_sim_net_t *self, uint64_t conn, argos_role_t role,
+argos_sim_net_frames (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role,
     const char *const *frames, const size_t *sizes, size_t count)
 {
     argos_frame_t *list[FRAMES_MAX];
@@ -213,14 +215,15 @@ argos_sim_net_frames (argos_sim_net_t *self, uint64_t conn, argos_role_t role,
     for (size_t i = 0; i < count; i++)
         list[i] = argos_frame_new (frames[i], sizes[i]);
     argos_core_clock (self->core, self->mono, self->wall);
-    argos_core_message (self->core, conn, role, list, count);
+    argos_who_t who = { role == ARGOS_ROLE_CORE ? ARGOS_VIA_INPROC : ARGOS_VIA_IPC, "" };
+    argos_core_message (self->core, conn, &who, list, count);
     for (size_t i = 0; i < count; i++)
         argos_frame_unref (&list[i]);
 }
 
 void
-argos_sim_net_commit (argos_sim_net_t *self, uint64_t conn, argos_role_t role, const char *header,
-    const argos_sim_part_t *parts, size_t count)
+argos_sim_net_commit (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role,
+    const char *header, const argos_sim_part_t *parts, size_t count)
 {
     const char *frames[FRAMES_MAX] = { "AR1", header, "", "" };
     size_t sizes[FRAMES_MAX] = { 3, strlen (header), 0, 0 };
@@ -234,8 +237,8 @@ argos_sim_net_commit (argos_sim_net_t *self, uint64_t conn, argos_role_t role, c
 }
 
 void
-argos_sim_net_send (
-    argos_sim_net_t *self, uint64_t conn, argos_role_t role, const char *header, const char *body)
+argos_sim_net_send (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role, const char *header,
+    const char *body)
 {
     const char *frames[4] = { "AR1", header, "", body ? body : "" };
     size_t sizes[4] = { 3, strlen (header), 0, body ? strlen (body) : 0 };

@@ -38,6 +38,11 @@ typedef struct {
     char reason[256];                        //  Why the store has failed
 } argos_sim_net_t;
 
+//  Through which door a peer comes; one of this host has the roles adapter, worker, tool and
+//  operator
+
+typedef enum { ARGOS_ROLE_CORE, ARGOS_ROLE_LOCAL } argos_sim_role_t;
+
 //  A part of a commit: header and body as texts of JSON (body NULL = empty)
 
 typedef struct {
@@ -54,12 +59,12 @@ void argos_sim_net_destroy (argos_sim_net_t **self_p);
 void argos_sim_net_crash (argos_sim_net_t *self);
 
 //  A message from a connection. Texts of JSON; body NULL = empty.
-void argos_sim_net_send (
-    argos_sim_net_t *self, uint64_t conn, argos_role_t role, const char *header, const char *body);
-void argos_sim_net_commit (argos_sim_net_t *self, uint64_t conn, argos_role_t role,
+void argos_sim_net_send (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role,
+    const char *header, const char *body);
+void argos_sim_net_commit (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role,
     const char *header, const argos_sim_part_t *parts, size_t count);
 //  The same from raw frames: sizes may be anything.
-void argos_sim_net_frames (argos_sim_net_t *self, uint64_t conn, argos_role_t role,
+void argos_sim_net_frames (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role,
     const char *const *frames, const size_t *sizes, size_t count);
 
 //  Executes the first requests, max at most (1 to 64), and hands the answers to the core; with

@@ -1,0 +1,639 @@
+//  argos_access - roles: who may send, serve and read what.
+//
+//  Invariant: nothing is allowed but by a rule. Patterns are dotted names; `*` is one part of a
+//  name, `>` the rest of it (at least one part), {name} {platform} {account} are what the peer is
+//  called and what its key was made for. What belongs to the core (see the lists below) is matched
+//  only by a pattern that spells its first part, so that `>` means all that is not the core's.
+//  Limits: 64 roles, 256 rules each.
+
+#include "argos_access.h"
+
+#include "argos_writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROLES_MAX 64
+#define RULES_MAX 256
+
+typedef enum { SEND, LEASE, READ, WILDCARD, EVERYTHING, LIKE } kind_t;
+
+//  ------------------------------------------------------------------------------------------------
+//  The built-in roles
+
+static const struct {
+    const char *role; //  Who
+    kind_t kind;      //  SEND a type to an address; LEASE from a service; READ a topic; WILDCARD:
+                      //  read by pattern; EVERYTHING; LIKE: all that another role may
+    const char *type; //  SEND: pattern of types
+    const char *pattern; //  Address, service, topic or role
+} table[] = {
+    //  Our own actors
+    { "core", EVERYTHING, "", "" },
+
+    //  A chat platform: brings messages in, takes answers out
+    { "adapter", SEND, "message.inbound", "service:gateway" },
+    { "adapter", SEND, "receipt.put", "store" },
+    { "adapter", SEND, "cursor.*", "store" },
+    { "adapter", SEND, "expect", "store" },
+    { "adapter", SEND, "blob.*", "store" },
+    { "adapter", SEND, "run.get", "store" },
+    { "adapter", SEND, ">", "topic:{name}" },
+    { "adapter", SEND, ">", "topic:{name}.>" },
+    { "adapter", LEASE, "", "deliver.{platform}.{account}" },
+    { "adapter", READ, "", "run.>" },
+    { "adapter", READ, "", "out.{platform}.{account}" },
+
+    //  A worker of a service of the user's own, whatever it is called
+    { "worker", SEND, ">", "service:>" },
+    { "worker", SEND, ">", "topic:>" },
+    { "worker", SEND, ">", "actor:>" },
+    { "worker", SEND, "message.inbound", "service:gateway" },
+    { "worker", SEND, "expect", "store" },
+    { "worker", SEND, "cursor.*", "store" },
+    { "worker", SEND, "blob.*", "store" },
+    { "worker", LEASE, "", ">" },
+    { "worker", READ, "", ">" },
+    { "worker", READ, "", "run.>" },
+
+    //  Tools of the agent
+    { "tool", SEND, ">", "topic:{name}" },
+    { "tool", SEND, ">", "topic:{name}.>" },
+    { "tool", SEND, "blob.*", "store" },
+    { "tool", LEASE, "", "tool.>" },
+
+    //  A program that uses the agent and the services of the user; it may serve what bears its name
+    { "client", SEND, "message.inbound", "service:gateway" },
+    { "client", SEND, "turn.stop", "service:turn" },
+    { "client", SEND, ">", "service:>" },
+    { "client", SEND, ">", "topic:>" },
+    { "client", SEND, ">", "actor:>" },
+    { "client", SEND, "broker.status", "actor:broker" },
+    { "client", SEND, "agent.status", "actor:agent" },
+    { "client", SEND, "run.get", "store" },
+    { "client", SEND, "run.list", "store" },
+    { "client", SEND, "route.get", "store" },
+    { "client", SEND, "session.get", "store" },
+    { "client", SEND, "session.load", "store" },
+    { "client", SEND, "cursor.*", "store" },
+    { "client", SEND, "expect", "store" },
+    { "client", SEND, "blob.*", "store" },
+    { "client", LEASE, "", "{name}" },
+    { "client", LEASE, "", "{name}.>" },
+    { "client", READ, "", ">" },
+    { "client", READ, "", "run.>" },
+
+    //  Looks on
+    { "observer", SEND, "broker.status", "actor:broker" },
+    { "observer", SEND, "broker.stats", "actor:broker" },
+    { "observer", SEND, "broker.trace", "actor:broker" },
+    { "observer", SEND, "agent.status", "actor:agent" },
+    { "observer", SEND, "status.get", "store" },
+    { "observer", SEND, "run.get", "store" },
+    { "observer", SEND, "run.list", "store" },
+    { "observer", READ, "", ">" },
+    { "observer", READ, "", "run.>" },
+    { "observer", READ, "", "out.>" },
+    { "observer", WILDCARD, "", "" },
+
+    //  The command line of who runs the daemon
+    { "operator", LIKE, "", "client" },
+    { "operator", LIKE, "", "observer" },
+    { "operator", SEND, "dead.*", "store" },
+    { "operator", SEND, "lane.list", "store" },
+    { "operator", SEND, "peer.drain", "actor:broker" },
+    { "operator", SEND, "service.pause", "actor:broker" },
+    { "operator", SEND, "service.drop", "actor:broker" },
+    { "operator", LEASE, "", "deliver.{platform}.{account}" },
+    { "operator", SEND, "receipt.put", "store" },
+};
+
+static const char *const ipc_default[] = { "adapter", "client", "tool", NULL };
+
+//  What is the core's: first parts of services and topics, base names of actors
+
+static const char *const core_services[] = { "gateway", "turn", "handoff", "job", "deliver", "tool",
+    NULL };
+static const char *const core_topics[] = { "run", "out", NULL };
+static const char *const core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
+    "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", NULL };
+
+//  ------------------------------------------------------------------------------------------------
+
+typedef struct {
+    kind_t kind;   //  SEND, LEASE or READ
+    argos_to_t to; //  SEND: kind of the address
+    char *type;    //  SEND: pattern of types; ours
+    char *pattern; //  Of names, "" for the store; ours
+} rule_t;
+
+struct argos_role {
+    char name[ARGOS_ROLE_MAX * 8]; //  Name; of a union, those of its parts
+    bool all;                      //  Everything is allowed
+    bool wildcard;                 //  May read by pattern
+    size_t count;                  //  Rules
+    rule_t *rules;                 //  Ours
+};
+
+struct argos_access {
+    size_t count;                      //  Roles
+    argos_role_t roles[ROLES_MAX + 1]; //  By order of their making; the last is that of ipc
+};
+
+static bool
+s_listed (const char *const *list, const char *word, size_t size)
+{
+    for (; *list; list++)
+        if (strlen (*list) == size && memcmp (*list, word, size) == 0)
+            return true;
+    return false;
+}
+
+bool
+argos_access_reserved (const char *base)
+{
+    return s_listed (core_actors, base, strlen (base));
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Matching
+
+//  The value of the placeholder at *pattern_p, which goes on behind it; NULL or "" = any.
+
+static const char *
+s_placeholder (const char **pattern_p, const argos_scope_t *scope)
+{
+    const char *name = *pattern_p + 1;
+    *pattern_p = strchr (name, '}') + 1;
+    return *name == 'n' ? scope->name : *name == 'p' ? scope->platform : scope->account;
+}
+
+//  How much of the name a part of the pattern takes; 0 = it doesn't fit. *pattern_p goes on.
+
+static size_t
+s_take_part (const char **pattern_p, const char *name, const argos_scope_t *scope)
+{
+    const char *value = "";
+    if (**pattern_p == '{')
+        value = s_placeholder (pattern_p, scope);
+    else
+        (*pattern_p)++;
+    //  A placeholder without a value at the end is like >: accounts may have dots
+    size_t size = *value ? strlen (value) : **pattern_p ? strcspn (name, ".") : strlen (name);
+    if (*value && strncmp (name, value, size) != 0)
+        return 0;
+    return name[size] && name[size] != '.' ? 0 : size;
+}
+
+//  Whether a name, or all that a pattern in its place means, is matched.
+
+static bool
+s_match (const char *pattern, const char *name, const argos_scope_t *scope)
+{
+    while (*pattern && *name) {
+        if (*pattern == '>')
+            return true;
+        if (*name == '>')
+            return false; //  A rest is covered by a rest only
+        if (*pattern == '{') {
+            size_t size = s_take_part (&pattern, name, scope);
+            if (size == 0)
+                return false;
+            name += size;
+        }
+        else if (*pattern == '*') {
+            size_t size = strcspn (name, ".");
+            if (size == 0)
+                return false;
+            pattern++;
+            name += size;
+        }
+        else if (*pattern++ != *name++)
+            return false;
+    }
+    return !*pattern && !*name;
+}
+
+static bool
+s_same_part (const char *pattern, const char *name)
+{
+    size_t size = strcspn (name, ".");
+    return strcspn (pattern, ".") == size && memcmp (pattern, name, size) == 0;
+}
+
+//  The same for names some of which are the core's: their first part has to be spelled.
+
+static bool
+s_match_apart (const char *pattern, const char *const *core, const char *name, size_t first,
+    const argos_scope_t *scope)
+{
+    if (s_listed (core, name, first) && !s_same_part (pattern, name))
+        return false;
+    return s_match (pattern, name, scope);
+}
+
+static bool
+s_match_address (const rule_t *rule, const char *name, const argos_scope_t *scope)
+{
+    char base[ARGOS_NAME_MAX + 1];
+    switch (rule->to) {
+    case ARGOS_TO_STORE:
+        return true;
+    case ARGOS_TO_SERVICE:
+        return s_match_apart (rule->pattern, core_services, name, strcspn (name, "."), scope);
+    case ARGOS_TO_TOPIC:
+        return s_match_apart (rule->pattern, core_topics, name, strcspn (name, "."), scope);
+    case ARGOS_TO_ACTOR:
+        if (!argos_name_valid (name))
+            return false;
+        argos_name_base (name, base);
+        return s_match_apart (rule->pattern, core_actors, base, strlen (base), scope);
+    case ARGOS_TO_NONE:
+        break;
+    }
+    return false;
+}
+
+bool
+argos_role_may_send (const argos_role_t *self, const argos_scope_t *scope, const char *type,
+    argos_to_t to, const char *name)
+{
+    if (self->all)
+        return true;
+    for (size_t i = 0; i < self->count; i++) {
+        const rule_t *rule = &self->rules[i];
+        if (rule->kind == SEND && rule->to == to && s_match (rule->type, type, scope) &&
+            s_match_address (rule, name, scope))
+            return true;
+    }
+    return false;
+}
+
+bool
+argos_role_may_serve (const argos_role_t *self, const argos_scope_t *scope, const char *service)
+{
+    if (self->all)
+        return true;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->rules[i].kind == LEASE && s_match_apart (self->rules[i].pattern, core_services,
+                                                service, strcspn (service, "."), scope))
+            return true;
+    return false;
+}
+
+bool
+argos_role_may_read (
+    const argos_role_t *self, const argos_scope_t *scope, const char *topic, bool pattern)
+{
+    if (self->all)
+        return true;
+    if (pattern && !self->wildcard)
+        return false;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->rules[i].kind == READ &&
+            s_match_apart (self->rules[i].pattern, core_topics, topic, strcspn (topic, "."), scope))
+            return true;
+    return false;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Making
+
+static void
+s_sentence (char *reason, const char *role, const char *word, const char *wrong)
+{
+    argos_writer_t text = { .size = 0 };
+    argos_writer_raw (&text, "role ");
+    argos_writer_raw (&text, role);
+    argos_writer_raw (&text, *word ? ": " : "");
+    argos_writer_raw (&text, word);
+    argos_writer_raw (&text, ": ");
+    argos_writer_raw (&text, wrong);
+    size_t size = text.size < ARGOS_REASON_MAX ? text.size : ARGOS_REASON_MAX - 1;
+    memcpy (reason, text.data, size);
+    reason[size] = 0;
+}
+
+//  Whether text is a pattern: parts of [a-z0-9_@-], * or a placeholder, and > at the end.
+
+static bool
+s_is_pattern (const char *text)
+{
+    static const char *const placeholders[] = { "{name}", "{platform}", "{account}", NULL };
+    if (strlen (text) > ARGOS_TO_MAX)
+        return false;
+    for (;;) {
+        size_t size = strcspn (text, ".");
+        bool word = size > 0 && strspn (text, "abcdefghijklmnopqrstuvwxyz0123456789_@-") == size;
+        bool star = size == 1 && *text == '*';
+        bool rest = size == 1 && *text == '>' && !text[size];
+        if (!word && !star && !rest && !s_listed (placeholders, text, size))
+            return false;
+        if (!text[size])
+            return true;
+        text += size + 1;
+    }
+}
+
+static char *
+s_copy (const char *text)
+{
+    char *copy = strdup (text);
+    assert (copy);
+    return copy;
+}
+
+static rule_t *
+s_add_rule (argos_role_t *role, kind_t kind)
+{
+    role->rules = realloc (role->rules, (role->count + 1) * sizeof role->rules[0]);
+    assert (role->rules);
+    rule_t *rule = &role->rules[role->count++];
+    *rule = (rule_t){ .kind = kind };
+    return rule;
+}
+
+//  Takes one rule of a role. Returns false when it is not of the form.
+
+static bool
+s_add (argos_role_t *role, kind_t kind, const char *type, const char *pattern)
+{
+    static const struct {
+        const char *prefix; //  Of an address
+        argos_to_t to;      //  Its kind
+    } kinds[] = { { "service:", ARGOS_TO_SERVICE }, { "topic:", ARGOS_TO_TOPIC },
+        { "actor:", ARGOS_TO_ACTOR } };
+    argos_to_t to = ARGOS_TO_NONE;
+    if (kind == SEND && strcmp (pattern, "store") == 0) {
+        to = ARGOS_TO_STORE;
+        pattern = "";
+    }
+    for (size_t i = 0; kind == SEND && i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strncmp (pattern, kinds[i].prefix, strlen (kinds[i].prefix)) == 0) {
+            to = kinds[i].to;
+            pattern += strlen (kinds[i].prefix);
+            break;
+        }
+    if (role->count >= RULES_MAX || (kind == SEND && (to == ARGOS_TO_NONE || !s_is_pattern (type))))
+        return false;
+    if (to != ARGOS_TO_STORE && !s_is_pattern (pattern))
+        return false;
+    rule_t *rule = s_add_rule (role, kind);
+    rule->to = to;
+    rule->type = s_copy (type);
+    rule->pattern = s_copy (pattern);
+    return true;
+}
+
+static void
+s_add_all (argos_role_t *role, const argos_role_t *other)
+{
+    role->all = role->all || other->all;
+    role->wildcard = role->wildcard || other->wildcard;
+    for (size_t i = 0; i < other->count; i++) {
+        rule_t *rule = s_add_rule (role, other->rules[i].kind);
+        rule->to = other->rules[i].to;
+        rule->type = s_copy (other->rules[i].type);
+        rule->pattern = s_copy (other->rules[i].pattern);
+    }
+}
+
+static void
+s_clear (argos_role_t *role)
+{
+    for (size_t i = 0; i < role->count; i++) {
+        free (role->rules[i].type);
+        free (role->rules[i].pattern);
+    }
+    free (role->rules);
+    role->rules = NULL;
+    role->count = 0;
+    role->wildcard = role->all = false;
+}
+
+static argos_role_t *
+s_find (argos_access_t *self, const char *name)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (strcmp (self->roles[i].name, name) == 0)
+            return &self->roles[i];
+    return NULL;
+}
+
+//  A role of that name, empty when it is new; NULL when there are too many.
+
+static argos_role_t *
+s_get (argos_access_t *self, const char *name)
+{
+    argos_role_t *role = s_find (self, name);
+    if (role || self->count == ROLES_MAX)
+        return role;
+    role = &self->roles[self->count++];
+    memcpy (role->name, name, strlen (name) + 1);
+    return role;
+}
+
+static void
+s_make_builtin (argos_access_t *self)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        argos_role_t *role = s_get (self, table[i].role);
+        assert (role);
+        if (table[i].kind == EVERYTHING)
+            role->all = true;
+        else if (table[i].kind == WILDCARD)
+            role->wildcard = true;
+        else if (table[i].kind == LIKE)
+            s_add_all (role, s_find (self, table[i].pattern));
+        else {
+            bool good = s_add (role, table[i].kind, table[i].type, table[i].pattern);
+            assert (good);
+        }
+    }
+}
+
+//  One line of a configured role.
+
+static bool
+s_add_line (argos_role_t *role, kind_t kind, const char *line)
+{
+    char type[ARGOS_TO_MAX + 1];
+    if (kind != SEND)
+        return s_add (role, kind, "", line);
+    size_t size = strcspn (line, " ");
+    if (size == 0 || size >= sizeof type || line[size] != ' ')
+        return false;
+    memcpy (type, line, size);
+    type[size] = 0;
+    return s_add (role, kind, type, line + size + 1);
+}
+
+static const char *
+s_add_member (argos_role_t *role, const char *member, const json_t *value, const char **ret_word)
+{
+    static const struct {
+        const char *name;  //  Member
+        kind_t kind;       //  Of its rules
+        const char *wrong; //  What is said of a bad one
+    } lists[] = { { "send", SEND,
+                      "a rule is a pattern of types, a space, and an address: "
+                      "service:…, topic:…, actor:… or store" },
+        { "lease", LEASE, "not a pattern of services" },
+        { "read", READ, "not a pattern of topics" } };
+    *ret_word = member;
+    if (strcmp (member, "wildcard") == 0) {
+        role->wildcard = json_is_true (value);
+        return json_is_boolean (value) ? NULL : "expected true or false";
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const json_t *line;
+        size_t index;
+        if (strcmp (member, lists[i].name) != 0)
+            continue;
+        if (!json_is_array (value))
+            return "expected a list";
+        json_array_foreach (value, index, line) {
+            const char *text = json_string_value (line);
+            *ret_word = text ? text : member;
+            if (!text || !s_add_line (role, lists[i].kind, text))
+                return lists[i].wrong;
+        }
+        return NULL;
+    }
+    return "a role has send, lease, read and wildcard";
+}
+
+static bool
+s_is_role_name (const char *name)
+{
+    size_t size = strspn (name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    return size > 0 && size <= ARGOS_ROLE_MAX && !name[size];
+}
+
+//  One role of the configuration. Returns false with a sentence.
+
+static bool
+s_configure (argos_access_t *self, const char *name, const json_t *value, char *reason)
+{
+    const char *member, *wrong = NULL, *word = "";
+    const json_t *rules;
+    argos_role_t *role = NULL;
+    if (!s_is_role_name (name) || strcmp (name, "core") == 0)
+        wrong = "not a name for a role: 1 to 32 of a-z 0-9 _ -, and not core";
+    else if (!json_is_object (value))
+        wrong = "expected send, lease, read and wildcard";
+    else if (!(role = s_get (self, name)))
+        wrong = "too many roles";
+    if (role) {
+        s_clear (role);
+        json_object_foreach ((json_t *) (uintptr_t) value, member, rules)
+            if ((wrong = s_add_member (role, member, rules, &word)))
+                break;
+    }
+    if (wrong)
+        s_sentence (reason, name, word, wrong);
+    return !wrong;
+}
+
+//  The union of the roles of a peer that shows nothing. Returns false with a sentence.
+
+static bool
+s_make_ipc (argos_access_t *self, const char *const *names, char *reason)
+{
+    argos_role_t *ipc = &self->roles[self->count];
+    size_t size = 0;
+    for (; *names; names++) {
+        const argos_role_t *role = s_find (self, *names);
+        if (!role || role->all) {
+            s_sentence (reason, *names, "",
+                role ? "ipc_roles can't have it" : "ipc_roles names it, and there is none");
+            return false;
+        }
+        s_add_all (ipc, role);
+        size_t length = strlen (*names);
+        if (size + length + 2 > sizeof ipc->name)
+            continue;
+        if (size)
+            ipc->name[size++] = ',';
+        memcpy (ipc->name + size, *names, length + 1);
+        size += length;
+    }
+    self->count++;
+    return true;
+}
+
+argos_access_t *
+argos_access_new (
+    const json_t *roles, const char *const *ipc_roles, char reason[static ARGOS_REASON_MAX])
+{
+    const char *name;
+    const json_t *value;
+    argos_access_t *self = calloc (1, sizeof *self);
+    assert (self);
+    s_make_builtin (self);
+    bool good = true;
+    json_object_foreach ((json_t *) (uintptr_t) roles, name, value)
+        if (!(good = s_configure (self, name, value, reason)))
+            break;
+    if (!good || !s_make_ipc (self, ipc_roles ? ipc_roles : ipc_default, reason))
+        argos_access_destroy (&self);
+    return self;
+}
+
+void
+argos_access_destroy (argos_access_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    for (size_t i = 0; i <= ROLES_MAX; i++)
+        s_clear (&(*self_p)->roles[i]);
+    free (*self_p);
+    *self_p = NULL;
+}
+
+const argos_role_t *
+argos_access_role (const argos_access_t *self, const char *name)
+{
+    for (size_t i = 0; i + 1 < self->count; i++)
+        if (strcmp (self->roles[i].name, name) == 0)
+            return &self->roles[i];
+    return NULL;
+}
+
+const argos_role_t *
+argos_access_core (const argos_access_t *self)
+{
+    return &self->roles[0];
+}
+
+const argos_role_t *
+argos_access_ipc (const argos_access_t *self)
+{
+    return &self->roles[self->count - 1];
+}
+
+size_t
+argos_access_count (const argos_access_t *self)
+{
+    return self->count;
+}
+
+const argos_role_t *
+argos_access_at (const argos_access_t *self, size_t place)
+{
+    assert (place < self->count);
+    return &self->roles[place];
+}
+
+const char *
+argos_role_name (const argos_role_t *self)
+{
+    return self->name;
+}
+
+bool
+argos_role_all (const argos_role_t *self)
+{
+    return self->all;
+}
