@@ -210,18 +210,21 @@ s_roll_back (argos_store_t *self)
     }
 }
 
-//  The last lease number goes to the disk in the transaction that gave it out.
+//  The last lease number goes to the disk in the transaction that gave it out. Returns whether it
+//  is committed.
 
-static void
+static bool
 s_commit (argos_store_t *self)
 {
     if (self->last_lease != self->stored_lease)
         argos_store_run (self, ARGOS_SQL_META_PUT, "si", "lease", self->last_lease);
     argos_store_run (self, ARGOS_SQL_COMMIT, "");
     if (self->failed)
-        return;
+        return false;
     self->stored_lease = self->last_lease;
     self->services_dirty = false;
+    self->commits++;
+    return true;
 }
 
 static void
@@ -253,8 +256,8 @@ s_transaction (argos_store_t *self, argos_storage_req_t **requests, argos_storag
     }
     bool again = self->stained && count > 1;
     bool committing = !self->failed && !again && writes && kept;
-    if (committing)
-        s_commit (self);
+    if (committing && s_commit (self))
+        self->requests += (int64_t) count;
     if (self->failed || again || (writes && !kept))
         s_roll_back (self);
     if (!self->failed && !again)

@@ -56,14 +56,15 @@ s_status_get (argos_store_t *self, argos_store_unit_t *unit)
     sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_STATUS, "");
     if (!stmt)
         return false;
-    unit->result =
-        json_pack ("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "store", self->info.store_id, "boot",
-            (json_int_t) self->info.boot, "schema", (json_int_t) sqlite3_column_int64 (stmt, 0),
-            "queue", (json_int_t) sqlite3_column_int64 (stmt, 1), "dead",
-            (json_int_t) sqlite3_column_int64 (stmt, 2), "sessions",
-            (json_int_t) sqlite3_column_int64 (stmt, 3), "runs",
-            (json_int_t) sqlite3_column_int64 (stmt, 4), "bytes",
-            (json_int_t) sqlite3_column_int64 (stmt, 5));
+    unit->result = json_pack ("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "store",
+        self->info.store_id, "boot", (json_int_t) self->info.boot, "schema",
+        (json_int_t) sqlite3_column_int64 (stmt, 0), "queue",
+        (json_int_t) sqlite3_column_int64 (stmt, 1), "dead",
+        (json_int_t) sqlite3_column_int64 (stmt, 2), "sessions",
+        (json_int_t) sqlite3_column_int64 (stmt, 3), "runs",
+        (json_int_t) sqlite3_column_int64 (stmt, 4), "bytes",
+        (json_int_t) sqlite3_column_int64 (stmt, 5), "commits", (json_int_t) self->commits,
+        "requests", (json_int_t) self->requests);
     argos_store_end (self, ARGOS_SQL_STATUS);
     return true;
 }

@@ -149,6 +149,8 @@ struct argos_store {
     int wal_pages;                   //  In the log after the last commit
     bool broken;                     //  A chore has met what ends the process
     int64_t chore_at;                //  Time of the last chore, msec
+    int64_t commits;                 //  Transactions that wrote, since the start
+    int64_t requests;                //  Requests in them
     int64_t uptime;                  //  Of all starts, msec
     int64_t uptime_stored;           //  The same as it stands in meta
     int64_t prune_at;                //  Uptime at which the next pass begins

@@ -5,7 +5,7 @@
 //  64 KiB.
 
 #include "bench_daemon.h"
-#include "bench_sqlite.h"
+#include "bench_load.h"
 
 #include <arpa/inet.h>
 #include <czmq.h>
@@ -189,12 +189,14 @@ s_alone (const bench_daemon_t *daemon, bench_samples_t *samples)
 }
 
 static void
-s_print (const double *base, const double *ours, bench_samples_t *samples)
+s_print (const double *base, const double *ours, bench_samples_t *samples, const load_t *store)
 {
     bench_print (&(bench_row_t){ .name = "POST /v1/runs -> 202, 64 connections, target 6,500/s",
         .unit = "/s",
         .ours = bench_median (ours),
-        .target = 6500 });
+        .target = 6500,
+        .batch = store->batch,
+        .syncs = store->syncs });
     bench_print (&(bench_row_t){ .name = "  against a handler that does nothing",
         .unit = "/s",
         .base = bench_median (base),
@@ -214,6 +216,7 @@ bench_http (void)
 {
     bench_daemon_t daemon = { 0 };
     bench_samples_t samples = { 0 };
+    load_t store = { 0 }; //  Sends nothing; counts commits
     double base[BENCH_ROUNDS], ours[BENCH_ROUNDS];
     signal (SIGPIPE, SIG_IGN);
     struct MHD_Daemon *bare = MHD_start_daemon (MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL,
@@ -221,12 +224,19 @@ bench_http (void)
     if (!bare || bench_daemon_start (&daemon) != 0)
         return;
     int port = MHD_get_daemon_info (bare, MHD_DAEMON_INFO_BIND_PORT)->port;
+    void *context = zmq_ctx_new ();
+    if (load_open (&store, &daemon, context, "http") != 0)
+        return;
     s_alone (&daemon, &samples);
     for (int round = 0; round < BENCH_ROUNDS; round++) {
         base[round] = s_rate (port, daemon.key);
+        load_mark (&store);
         ours[round] = s_rate (daemon.port, daemon.key);
+        load_measure (&store);
     }
-    s_print (base, ours, &samples);
+    s_print (base, ours, &samples, &store);
+    load_close (&store);
+    zmq_ctx_term (context);
     bench_samples_clear (&samples);
     bench_daemon_stop (&daemon);
     MHD_stop_daemon (bare);

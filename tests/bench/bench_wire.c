@@ -151,6 +151,17 @@ wire_expect (wire_t *self, const char *type)
     return false;
 }
 
+bool
+wire_store (wire_t *self, int64_t *ret_commits, int64_t *ret_requests)
+{
+    wire_send (self, "{\"type\":\"status.get\",\"id\":\"status\",\"to\":\"store\"}", "{}", 2);
+    if (!wire_expect (self, "store.result"))
+        return false;
+    *ret_commits = wire_number (wire_body (self), "commits");
+    *ret_requests = wire_number (wire_body (self), "requests");
+    return true;
+}
+
 void
 wire_text (const char *json, const char *name, char *target, size_t size)
 {

@@ -47,6 +47,9 @@ bool wire_recv (wire_t *self, long timeout_ms);
 //  Receives until a message of that type; false when none comes in time.
 bool wire_expect (wire_t *self, const char *type);
 
+//  Commits (each of them a sync) of the store since its start, and the requests in them.
+bool wire_store (wire_t *self, int64_t *ret_commits, int64_t *ret_requests);
+
 //  A member of a text: copied to target, "" when absent; or a number, 0 when absent.
 void wire_text (const char *json, const char *name, char *target, size_t size);
 int64_t wire_number (const char *json, const char *name);
