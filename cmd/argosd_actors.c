@@ -22,6 +22,7 @@
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
     char store_reason[256];               //  Why the store did not start
+    argos_store_blobs_t blobs;            //  Limits of the store
     argos_store_actor_config_t store;     //  Settings of each, as its header says
     argos_broker_config_t broker;         //  .
     argos_rehearsal_config_t rehearsal;   //  .
@@ -50,9 +51,13 @@ static void
 s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config_t *config)
 {
     snprintf (self->database, sizeof self->database, "%.*s/" DATABASE, PATH_MAX - 16, home->path);
-    self->store = (argos_store_actor_config_t){
-        .path = self->database, .endpoint = ARGOS_STORE_INPROC, .reason = self->store_reason
-    };
+    self->blobs = (argos_store_blobs_t){ .max_bytes = config->blobs.max_bytes,
+        .total_bytes = config->blobs.total_bytes,
+        .keep_ms = config->blobs.keep_ms };
+    self->store = (argos_store_actor_config_t){ .path = self->database,
+        .endpoint = ARGOS_STORE_INPROC,
+        .blobs = &self->blobs,
+        .reason = self->store_reason };
     static const char *const ipc_roles[] = { "adapter", "client", "tool", "operator", NULL };
     argos_core_config_init (&self->broker.core);
     self->broker.core.ipc_roles = ipc_roles;

@@ -285,6 +285,14 @@ s_fill_broker (argos_config_broker_t *broker, const json_t *section)
 }
 
 static void
+s_fill_blobs (argos_config_blobs_t *blobs, const json_t *section)
+{
+    blobs->max_bytes = s_number (section, "max_bytes");
+    blobs->total_bytes = s_number (section, "total_bytes");
+    blobs->keep_ms = s_number (section, "keep_ms");
+}
+
+static void
 s_fill (argos_config_t *config, argos_config_memory_t *memory)
 {
     const json_t *http = json_object_get (memory->tree, "http");
@@ -312,6 +320,7 @@ s_fill (argos_config_t *config, argos_config_memory_t *memory)
     config->terminal.timeout_s = (int) s_number (terminal, "timeout_s");
     config->terminal.output_max = s_number (terminal, "output_max");
     config->terminal.workdir = s_text (terminal, "workdir");
+    s_fill_blobs (&config->blobs, json_object_get (memory->tree, "blobs"));
     s_fill_broker (&config->broker, json_object_get (memory->tree, "broker"));
 }
 

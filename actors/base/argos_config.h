@@ -65,6 +65,12 @@ typedef struct {
 } argos_config_broker_t;
 
 typedef struct {
+    int64_t max_bytes;   //  Bytes of one file
+    int64_t total_bytes; //  Of all together
+    int64_t keep_ms;     //  Of one that no run needs
+} argos_config_blobs_t;
+
+typedef struct {
     int timeout_s;       //  Longest run of a command
     int64_t output_max;  //  Bytes of output that the model gets
     const char *workdir; //  Where commands run, absolute; "" = the home of the user
@@ -79,6 +85,7 @@ typedef struct {
     argos_config_gateway_t gateway;   //  Sessions
     argos_config_broker_t broker;     //  Limits of the broker
     argos_config_terminal_t terminal; //  The tool
+    argos_config_blobs_t blobs;       //  Files by reference
     const char *const *services;      //  Further services to be declared, NULL-terminated
     void *memory;                     //  What all the strings point into; private
 } argos_config_t;

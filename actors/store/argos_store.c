@@ -74,6 +74,7 @@ argos_store_new (const char *path, int64_t now, char *reason)
         abort ();
     self->now = self->chore_at = now;
     self->space_min = 64 * ARGOS_STORE_MIB;
+    argos_store_blob_defaults (&self->blobs);
     if (s_open (self, path, reason) != 0) {
         argos_store_destroy (&self);
         return NULL;
@@ -307,6 +308,18 @@ s_end (argos_store_t *self, char *reason)
     return -1;
 }
 
+//  What can't be dropped now is refused and noted again.
+
+static void
+s_drop_spoiled (argos_store_t *self)
+{
+    argos_store_drop_spoiled (self);
+    if (!self->failed)
+        return;
+    s_roll_back (self);
+    self->broken = s_fatal (self->failed);
+}
+
 int
 argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     argos_storage_ans_t **answers, size_t count, char *reason)
@@ -322,15 +335,21 @@ argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
         return s_end (self, reason);
     batch_t outcome =
         count == 1 ? BATCH_UNDONE : s_transaction (self, requests, answers, count, false);
-    if (outcome == BATCH_AGAIN)
+    if (outcome == BATCH_AGAIN) {
+        self->spoiled_count = 0;
         outcome = s_transaction (self, requests, answers, count, true);
+    }
+    if (outcome == BATCH_UNDONE)
+        self->spoiled_count = 0;
     for (size_t i = 0; i < count && outcome == BATCH_UNDONE; i++) {
         if (s_alone (self, &requests[i], &answers[i]) == BATCH_FATAL)
             outcome = BATCH_FATAL;
     }
     self->failed = outcome == BATCH_FATAL ? self->failed : 0;
-    if (outcome != BATCH_FATAL)
+    if (outcome != BATCH_FATAL) {
+        s_drop_spoiled (self);
         return 0;
+    }
     s_drop_answers (answers, count);
     return s_end (self, reason);
 }
@@ -363,7 +382,7 @@ argos_store_chore (argos_store_t *self, int64_t now)
     if (self->wal_pages >= ARGOS_STORE_WAL_PAGES)
         argos_store_checkpoint (self);
     else
-        more = argos_store_prune (self, now);
+        more = argos_store_prune (self, now) || argos_store_blob_prune (self);
     if (self->failed) {
         s_roll_back (self);
         self->broken = s_fatal (self->failed);

@@ -16,11 +16,23 @@ typedef struct {
     int64_t boot;      //  Number of this start, from 1
 } argos_store_info_t;
 
+//  Limits of blobs
+
+typedef struct {
+    int64_t max_bytes;   //  Of one
+    int64_t total_bytes; //  Of all together; the smallest count 4 KiB
+    int64_t keep_ms; //  One that no run needs, or that is not complete, is kept so long (uptime)
+} argos_store_blobs_t;
+
 //  Opens (or creates and migrates) the database at path (":memory:" for the simulator), counts the
 //  boot and ends every lease held by an in-process session of an earlier boot (holder with a third
 //  component), with strikes. Returns the store, or NULL with a sentence in reason (at least 256
 //  bytes).
 argos_store_t *argos_store_new (const char *path, int64_t now, char *reason);
+
+//  Other limits of blobs than the defaults: 64 MiB, 4 GiB, a day.
+void argos_store_set_blobs (argos_store_t *self, const argos_store_blobs_t *limits);
+void argos_store_blob_defaults (argos_store_blobs_t *limits);
 
 //  Closes the database (checkpoint) and frees the store. NULL-safe, idempotent.
 void argos_store_destroy (argos_store_t **self_p);

@@ -2,7 +2,8 @@
 //
 //  Invariant: answers leave in the order of the requests, and none before the commit. Nothing is
 //  waited for while requests are there; idle means asleep. After a failure that the database can't
-//  survive nothing more is answered. Limits: BATCH_MAX requests of one commit.
+//  survive nothing more is answered. Limits: BATCH_MAX requests of one commit;
+//  it ends behind the one that brings BATCH_BYTES, so that pieces of files don't hold up the rest.
 
 #include "argos_store_actor.h"
 
@@ -13,9 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCH_MAX 64      //  Requests of one commit
-#define REASON_SIZE 256   //  Bytes of a reason
-#define SLEEP_MS 3600000L //  Longest sleep: chores count the uptime by the hour
+#define BATCH_MAX 64        //  Requests of one commit
+#define BATCH_BYTES 1048576 //  Bodies of one commit
+#define REASON_SIZE 256     //  Bytes of a reason
+#define SLEEP_MS 3600000L   //  Longest sleep: chores count the uptime by the hour
 
 typedef struct {
     zsock_t *pipe;                            //  To the owner
@@ -67,17 +69,26 @@ s_handle_pipe (self_t *self)
     zmsg_destroy (&msg);
 }
 
+static size_t
+s_bytes (const argos_storage_req_t *req)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < req->part_count; i++)
+        bytes += req->parts[i].body ? req->parts[i].body->size : 0;
+    return bytes;
+}
+
 //  One batch of what is there. Returns how many requests it had.
 
 static size_t
 s_handle_requests (self_t *self)
 {
-    size_t count = 0;
-    while (count < BATCH_MAX) {
+    size_t count = 0, bytes = 0;
+    while (count < BATCH_MAX && bytes < BATCH_BYTES) {
         self->requests[count] = argos_storage_req_recv (self->pair, ZMQ_DONTWAIT);
         if (!self->requests[count])
             break;
-        count++;
+        bytes += s_bytes (self->requests[count++]);
     }
     if (count == 0)
         return 0;
@@ -121,6 +132,8 @@ s_start (self_t *self, const argos_store_actor_config_t *config)
     self->store = argos_store_new (config->path, s_wall (), self->reason);
     if (!self->store)
         return false;
+    if (config->blobs)
+        argos_store_set_blobs (self->store, config->blobs);
     self->pair = s_bind (config->endpoint);
     if (!self->pair) {
         snprintf (self->reason, sizeof self->reason, "can't bind %.200s", config->endpoint);

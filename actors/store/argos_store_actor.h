@@ -14,10 +14,11 @@
 #include <czmq.h>
 
 typedef struct {
-    const char *path;         //  Database file, copied before READY
-    const char *endpoint;     //  Where the PAIR is bound (ARGOS_STORE_INPROC), copied before READY
-    argos_store_info_t *info; //  Filled before READY; may be NULL
-    char *reason;             //  Filled before FAILED, 256 bytes; may be NULL
+    const char *path;     //  Database file, copied before READY
+    const char *endpoint; //  Where the PAIR is bound (ARGOS_STORE_INPROC), copied before READY
+    const argos_store_blobs_t *blobs; //  Limits of blobs, copied before READY; NULL = the defaults
+    argos_store_info_t *info;         //  Filled before READY; may be NULL
+    char *reason;                     //  Filled before FAILED, 256 bytes; may be NULL
 } argos_store_actor_config_t;
 
 //  For argos_actor_start; config is an argos_store_actor_config_t.

@@ -70,6 +70,10 @@ s_status_get (argos_store_t *self, argos_store_unit_t *unit)
 }
 
 static const op_t s_ops[] = {
+    { "blob.get", false, argos_store_blob_get },
+    { "blob.put", true, argos_store_blob_put },
+    { "blob.ref", true, argos_store_blob_ref },
+    { "blob.stat", false, argos_store_blob_stat },
     { "cursor.get", false, s_cursor_get },
     { "cursor.put", true, s_cursor_put },
     { "dead.drop", true, argos_store_dead_drop },

@@ -17,6 +17,7 @@
 #define ARGOS_STORE_STRIKES_SILENT 4        //  For a lease that ended in silence
 #define ARGOS_STORE_STRIKES_FRUITFUL 1      //  The same after a commit
 #define ARGOS_STORE_PAGE_BYTES 524288       //  Of a result that has pages
+#define ARGOS_STORE_SPOILED_MAX 64          //  Blobs whose hash did not fit, in one batch
 #define ARGOS_STORE_HASH_SIZE 16            //  Bytes of a content hash
 #define ARGOS_STORE_WAL_PAGES 1000          //  Checkpoint when idle
 #define ARGOS_STORE_WAL_PAGES_BUSY 2000     //  Checkpoint even under load
@@ -92,6 +93,21 @@ typedef enum {
     ARGOS_SQL_CURSOR_PUT,
     ARGOS_SQL_CURSOR_GET,
     ARGOS_SQL_STATUS,
+    ARGOS_SQL_BLOB_FIND,
+    ARGOS_SQL_BLOB_PARTIAL,
+    ARGOS_SQL_BLOB_ADD,
+    ARGOS_SQL_BLOB_GROW,
+    ARGOS_SQL_BLOB_COMPLETE,
+    ARGOS_SQL_BLOB_TOUCH,
+    ARGOS_SQL_BLOB_DROP,
+    ARGOS_SQL_BLOB_REF,
+    ARGOS_SQL_BLOB_WALK,
+    ARGOS_SQL_BLOB_TRASH,
+    ARGOS_SQL_CHUNK_ADD,
+    ARGOS_SQL_CHUNK_PAGE,
+    ARGOS_SQL_CHUNK_DROP,
+    ARGOS_SQL_TRASH_FIRST,
+    ARGOS_SQL_TRASH_DROP,
     ARGOS_SQL_STATEMENTS //  How many there are
 } argos_sql_t;
 
@@ -155,7 +171,13 @@ struct argos_store {
     int64_t uptime_stored;           //  The same as it stands in meta
     int64_t prune_at;                //  Uptime at which the next pass begins
     argos_store_prune_t prune;       //  The pass at hand
-    argos_header_t headers[ARGOS_PARTS_MAX]; //  Of the commit at hand
+    argos_store_blobs_t blobs;       //  Limits of blobs
+    int64_t spoiled[ARGOS_STORE_SPOILED_MAX]; //  Blobs to be dropped behind this batch
+    size_t spoiled_count;                     //  How many
+    int64_t blob_cursor;                      //  Last blob that the walk has looked at
+    int64_t blob_walk_at;                     //  Uptime at which the next walk begins
+    bool trash_empty;                         //  No pieces are to be removed
+    argos_header_t headers[ARGOS_PARTS_MAX];  //  Of the commit at hand
 };
 
 //  A commit or a read as its parts see it
@@ -286,6 +308,14 @@ argos_store_op_fn argos_store_route_get, argos_store_route_bind, argos_store_ses
 //  argos_store_runs.c
 argos_store_op_fn argos_store_run_create, argos_store_run_bind, argos_store_run_finish,
     argos_store_run_get, argos_store_run_list;
+
+//  argos_store_blob.c: files by their content
+argos_store_op_fn argos_store_blob_put, argos_store_blob_stat, argos_store_blob_get,
+    argos_store_blob_ref;
+//  Drops the blobs whose hash did not fit, in a transaction of its own (self->failed).
+void argos_store_drop_spoiled (argos_store_t *self);
+//  One slice of pruning; true when there is more to do.
+bool argos_store_blob_prune (argos_store_t *self);
 
 //  argos_store_queue.c: lanes, dead letters, expectations
 argos_store_op_fn argos_store_expect, argos_store_lane_list, argos_store_dead_list,

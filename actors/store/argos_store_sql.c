@@ -159,6 +159,30 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_CURSOR_PUT] = "INSERT INTO cursors (sender, name, value, at) VALUES (?1, ?2, ?3, ?4)"
                              " ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at",
     [ARGOS_SQL_CURSOR_GET] = "SELECT value FROM cursors WHERE sender = ?1 AND name = ?2",
+    [ARGOS_SQL_BLOB_FIND] = "SELECT number, size, have, media_type, name, state FROM blobs"
+                            " WHERE blob = ?1 AND sender = ?2",
+    [ARGOS_SQL_BLOB_PARTIAL] = "SELECT size FROM blobs WHERE number = ?1 AND state IS NOT NULL",
+    [ARGOS_SQL_BLOB_ADD] = "INSERT INTO blobs (blob, sender, size, have, touched, media_type, name,"
+                           " state) VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7)",
+    [ARGOS_SQL_BLOB_GROW] = "UPDATE blobs SET have = ?2, touched = ?3, state = ?4"
+                            " WHERE number = ?1",
+    [ARGOS_SQL_BLOB_COMPLETE] = "UPDATE blobs SET have = size, touched = ?2, state = NULL,"
+                                " sender = '' WHERE number = ?1",
+    [ARGOS_SQL_BLOB_TOUCH] = "UPDATE blobs SET touched = ?2 WHERE number = ?1",
+    [ARGOS_SQL_BLOB_DROP] = "DELETE FROM blobs WHERE number = ?1",
+    [ARGOS_SQL_BLOB_REF] = "INSERT INTO blob_refs (run_id, blob) VALUES (?1, ?2)"
+                           " ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_BLOB_WALK] = "SELECT number, size, touched < ?2 AND NOT EXISTS"
+                            " (SELECT 1 FROM blob_refs WHERE blob_refs.blob = blobs.number)"
+                            " FROM blobs WHERE number > ?1 ORDER BY number",
+    [ARGOS_SQL_BLOB_TRASH] = "INSERT INTO blob_trash (number) VALUES (?1)",
+    [ARGOS_SQL_CHUNK_ADD] = "INSERT INTO blob_chunks (blob, at, data) VALUES (?1, ?2, ?3)",
+    [ARGOS_SQL_CHUNK_PAGE] = "SELECT at, data FROM blob_chunks"
+                             " WHERE blob = ?1 AND at > ?2 AND at < ?3 ORDER BY at",
+    [ARGOS_SQL_CHUNK_DROP] = "DELETE FROM blob_chunks WHERE id IN"
+                             " (SELECT id FROM blob_chunks WHERE blob = ?1 LIMIT 4)",
+    [ARGOS_SQL_TRASH_FIRST] = "SELECT number FROM blob_trash LIMIT 1",
+    [ARGOS_SQL_TRASH_DROP] = "DELETE FROM blob_trash WHERE number = ?1",
     [ARGOS_SQL_STATUS] = "SELECT (SELECT user_version FROM pragma_user_version),"
                          " (SELECT count (*) FROM queue), (SELECT count (*) FROM dead),"
                          " (SELECT count (*) FROM sessions), (SELECT count (*) FROM runs),"

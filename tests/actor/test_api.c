@@ -297,7 +297,9 @@ s_begin (int max_runs)
     assert_non_null (mkdtemp (self->folder));
     (void) snprintf (path, sizeof path, "%s/argos.db", self->folder);
     argos_store_info_t info;
-    argos_store_actor_config_t store = { path, ARGOS_STORE_INPROC, &info, reason };
+    argos_store_actor_config_t store = {
+        .path = path, .endpoint = ARGOS_STORE_INPROC, .info = &info, .reason = reason
+    };
     self->store = argos_actor_start ("store", argos_store_actor, &store);
     assert_non_null (self->store);
     argos_broker_config_t broker = { .services = services };

@@ -30,7 +30,9 @@ bench_core_start (void)
     char path[PATH_MAX + 64], reason[256] = "";
     snprintf (path, sizeof path, "%s/core-%d.db", bench_folder (), ++number);
     snprintf (s_ipc, sizeof s_ipc, "ipc://@argos-bench-%d-%d", (int) getpid (), number);
-    argos_store_actor_config_t store = { path, ARGOS_STORE_INPROC, NULL, reason };
+    argos_store_actor_config_t store = {
+        .path = path, .endpoint = ARGOS_STORE_INPROC, .reason = reason
+    };
     argos_broker_config_t broker = { .ipc = s_ipc, .services = services };
     argos_core_config_init (&broker.core);
     s_store = argos_actor_start ("store", argos_store_actor, &store);
