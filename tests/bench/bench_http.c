@@ -6,6 +6,7 @@
 
 #include "bench_daemon.h"
 #include "bench_load.h"
+#include "bench_sqlite.h"
 
 #include <arpa/inet.h>
 #include <czmq.h>
@@ -189,26 +190,33 @@ s_alone (const bench_daemon_t *daemon, bench_samples_t *samples)
 }
 
 static void
-s_print (const double *base, const double *ours, bench_samples_t *samples, const load_t *store)
+s_print_alone (bench_samples_t *samples, const load_t *store, double commit_ms)
 {
-    bench_print (&(bench_row_t){ .name = "POST /v1/runs -> 202, 64 connections, target 6,500/s",
-        .unit = "/s",
-        .ours = bench_median (ours),
-        .target = 6500,
-        .batch = store->batch,
-        .syncs = store->syncs });
-    bench_print (&(bench_row_t){ .name = "  against a handler that does nothing",
-        .unit = "/s",
-        .base = bench_median (base),
-        .ours = bench_median (ours) });
     bench_print (&(bench_row_t){ .name = "POST -> run.completed alone p50, target 1.5 ms",
         .unit = "ms",
+        .base = commit_ms,
         .ours = bench_percentile (samples, 0.5),
-        .target = 1.5,
-        .at_most = true });
-    bench_print (&(bench_row_t){ .name = "POST -> run.completed alone p99",
-        .unit = "ms",
-        .ours = bench_percentile (samples, 0.99) });
+        .target = 1.5 / commit_ms,
+        .at_most = true,
+        .batch = store->batch,
+        .syncs = store->syncs,
+        .remark = "base: one bare commit" });
+    bench_print (
+        &(bench_row_t){ .name = "  p99", .unit = "ms", .ours = bench_percentile (samples, 0.99) });
+}
+
+static void
+s_print_rate (const double *base, const double *ours, const load_t *store)
+{
+    double bare = bench_median (base);
+    bench_print (&(bench_row_t){ .name = "POST /v1/runs -> 202, 64 connections, target 6,500/s",
+        .unit = "/s",
+        .base = bare,
+        .ours = bench_median (ours),
+        .target = 6500 / bare,
+        .batch = store->batch,
+        .syncs = store->syncs,
+        .remark = "base: a handler that does nothing" });
 }
 
 void
@@ -227,14 +235,20 @@ bench_http (void)
     void *context = zmq_ctx_new ();
     if (load_open (&store, &daemon, context, "http") != 0)
         return;
+    bench_sqlite_t *disk = bench_sqlite_new ();
+    double commit_ms = bench_sqlite_commit_ms (disk, 100, NULL);
+    bench_sqlite_destroy (&disk);
+    load_mark (&store);
     s_alone (&daemon, &samples);
+    load_measure (&store);
+    s_print_alone (&samples, &store, commit_ms);
     for (int round = 0; round < BENCH_ROUNDS; round++) {
         base[round] = s_rate (port, daemon.key);
         load_mark (&store);
         ours[round] = s_rate (daemon.port, daemon.key);
         load_measure (&store);
     }
-    s_print (base, ours, &samples, &store);
+    s_print_rate (base, ours, &store);
     load_close (&store);
     zmq_ctx_term (context);
     bench_samples_clear (&samples);
