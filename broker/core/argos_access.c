@@ -73,6 +73,7 @@ static const struct {
     { "client", SEND, "agent.status", "actor:agent" },
     { "client", SEND, "run.get", "store" },
     { "client", SEND, "run.list", "store" },
+    { "client", SEND, "status.get", "store" },
     { "client", SEND, "route.get", "store" },
     { "client", SEND, "session.get", "store" },
     { "client", SEND, "session.load", "store" },

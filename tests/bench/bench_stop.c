@@ -90,7 +90,8 @@ s_commit (stops_t *self)
 {
     char header[160];
     snprintf (header, sizeof header,
-        "{\"type\":\"bench.note\",\"id\":\"note:%d\",\"to\":\"service:bench.notes\",\"durable\":"
+        "{\"type\":\"bench.note\",\"id\":\"note:%d\",\"to\":\"service:bench.stop.notes\","
+        "\"durable\":"
         "true}",
         self->number);
     int64_t start = bench_now ();
@@ -131,7 +132,7 @@ s_open (stops_t *self, const bench_daemon_t *daemon, void *context)
     if (wire_open (&self->wire, context, daemon->endpoint, "bench.stop") != 0)
         return -1;
     wire_word (&self->wire, "{\"type\":\"serve\",\"id\":\"n\"}",
-        "{\"service\":\"bench.notes\",\"slots\":0}");
+        "{\"service\":\"bench.stop.notes\",\"slots\":0}");
     wire_word (&self->wire, "{\"type\":\"credit\"}", "{\"messages\":1000000,\"bytes\":1000000000}");
     return wire_expect (&self->wire, "accepted") ? 0 : -1;
 }
