@@ -11,6 +11,7 @@
 #include "argos_meter.h"
 #include "argos_order.h"
 #include "argos_storage_wire.h"
+#include "argos_zap.h"
 #include "argos_zframe.h"
 
 #include <assert.h>
@@ -25,18 +26,31 @@
 #define HANDSHAKE_MS 5000                    //  A connection that doesn't speak ZMTP
 #define INDEX_WAIT_MS 60000                  //  For a page of the index
 
-typedef enum { LISTEN_INPROC, LISTEN_IPC, LISTEN_COUNT } listener_t;
+#define LISTENERS_MAX (1 + ARGOS_BIND_MAX) //  inproc is the first
+#define AUTH_WAIT_MS 5000                  //  For the first table of keys
+#define HEARTBEAT_MS 10000                 //  ZMTP pings over tcp
+#define HEARTBEAT_LATE_MS 30000            //  A connection without an answer is gone
+
+//  A socket that is listened on
 
 typedef struct {
-    zsock_t *pipe;                      //  To the owner
-    argos_core_t *core;                 //  The broker itself
-    void *store;                        //  PAIR to the store
-    void *listeners[LISTEN_COUNT];      //  ROUTERs; NULL = none
-    argos_links_t *links[LISTEN_COUNT]; //  Their connections; NULL = not followed (inproc)
-    bool terminated;                    //  Set by $TERM
-    bool failed;                        //  The store is gone
-    argos_frame_t *frames[FRAMES_MAX];  //  The message being read
-    argos_header_t header;              //  Of one that is refused here
+    void *socket;         //  ROUTER
+    argos_links_t *links; //  Its connections; NULL = not followed (inproc)
+    argos_via_t via;      //  What it is
+} listener_t;
+
+typedef struct {
+    zsock_t *pipe;                       //  To the owner
+    argos_core_t *core;                  //  The broker itself
+    void *store;                         //  PAIR to the store
+    void *auth;                          //  PAIR to the auth actor; NULL = none
+    listener_t listeners[LISTENERS_MAX]; //  What is listened on
+    size_t count;                        //  How many
+    bool terminated;                     //  Set by $TERM
+    bool failed;                         //  The store is gone
+    argos_frame_t *frames[FRAMES_MAX];   //  The message being read
+    char reason[512];                    //  Why an endpoint is not bound
+    argos_header_t header;               //  Of one that is refused here
 } broker_t;
 
 static int64_t
@@ -65,7 +79,7 @@ static int
 s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
 {
     broker_t *self = ctx;
-    void *socket = self->listeners[conn >> 32];
+    void *socket = self->listeners[conn >> 32].socket;
     unsigned char id[5] = { 0, (unsigned char) (conn >> 24), (unsigned char) (conn >> 16),
         (unsigned char) (conn >> 8), (unsigned char) conn };
     if (zmq_send (socket, id, sizeof id, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
@@ -84,6 +98,15 @@ s_store (void *ctx, argos_storage_req_t *req)
     argos_storage_req_destroy (&req);
 }
 
+static void
+s_close (void *ctx, uint64_t conn)
+{
+    broker_t *self = ctx;
+    argos_links_t *links = self->listeners[conn >> 32].links;
+    if (links)
+        argos_links_close (links, conn);
+}
+
 //  ------------------------------------------------------------------------------------------------
 //  What comes in
 
@@ -100,7 +123,7 @@ s_recv_id (void *socket, unsigned char *id)
 //  The number of a connection whose id was made by the ROUTER.
 
 static uint64_t
-s_conn (listener_t listener, const unsigned char *id)
+s_conn (size_t listener, const unsigned char *id)
 {
     return (uint64_t) listener << 32 | (uint64_t) id[1] << 24 | (uint64_t) id[2] << 16 |
            (uint64_t) id[3] << 8 | id[4];
@@ -141,45 +164,88 @@ s_refuse_id (broker_t *self, void *socket, const unsigned char *id, int size)
     zmq_send (socket, body, sizeof body - 1, 0);
 }
 
-//  One message of a connection. Frames beyond the most that a message can have are let go and make
-//  it invalid.
-
-static bool
-s_take_message (broker_t *self, listener_t listener)
+static size_t
+s_recv_rest (void *socket, int64_t *cost)
 {
-    void *socket = self->listeners[listener];
-    unsigned char id[ID_MAX];
-    size_t count = 0;
-    int size = s_recv_id (socket, id);
-    if (size < 0)
-        return false;
-    if (size != 5 || id[0] != 0) {
-        s_refuse_id (self, socket, id, size);
-        return true;
-    }
-    uint64_t conn = s_conn (listener, id);
-    bool over = false;
-    int64_t cost = 0;
     while (s_more (socket)) {
         argos_frame_t *frame = argos_zframe_recv (socket, 0);
         if (!frame)
             break;
-        cost += (int64_t) frame->size + ARGOS_METER_FRAME;
+        *cost += (int64_t) frame->size + ARGOS_METER_FRAME;
+        argos_frame_unref (&frame);
+    }
+    return FRAMES_MAX + 1;
+}
+
+//  Reads the frames behind a routing id. Frames beyond the most that a message can have are let go.
+//  Returns how many it should have had: one more than there is room for when it had too many.
+
+static size_t
+s_recv_frames (broker_t *self, void *socket, int64_t *ret_cost)
+{
+    size_t count = 0;
+    *ret_cost = 0;
+    while (s_more (socket)) {
+        argos_frame_t *frame = argos_zframe_recv (socket, 0);
+        if (!frame)
+            break;
+        *ret_cost += (int64_t) frame->size + ARGOS_METER_FRAME;
         if (count < FRAMES_MAX)
             self->frames[count++] = frame;
         else {
             argos_frame_unref (&frame);
-            over = true;
+            return s_recv_rest (socket, ret_cost);
         }
     }
-    if (self->links[listener] && count > 0)
-        argos_links_given (self->links[listener], conn, self->frames[0], cost);
-    argos_who_t who = { listener == LISTEN_INPROC ? ARGOS_VIA_INPROC : ARGOS_VIA_IPC, "" };
+    return count;
+}
+
+//  One message of a connection. Over tcp one that the auth actor has not let in by a key goes no
+//  further: without that actor libzmq lets in whoever encrypts.
+
+static bool
+s_take_message (broker_t *self, size_t place)
+{
+    listener_t *listener = &self->listeners[place];
+    unsigned char id[ID_MAX];
+    int64_t cost;
+    int size = s_recv_id (listener->socket, id);
+    if (size < 0)
+        return false;
+    if (size != 5 || id[0] != 0) {
+        s_refuse_id (self, listener->socket, id, size);
+        return true;
+    }
+    uint64_t conn = s_conn (place, id);
+    size_t count = s_recv_frames (self, listener->socket, &cost);
+    size_t there = count < FRAMES_MAX ? count : FRAMES_MAX;
+    argos_who_t who = { listener->via, "" };
+    if (listener->links && count > 0)
+        argos_links_given (listener->links, conn, self->frames[0], cost);
+    if (who.via == ARGOS_VIA_TCP && count > 0)
+        who.key = argos_zframe_user (self->frames[0]);
     //  One frame too few makes the pairs odd, which the core refuses by the sender's id
-    argos_core_message (self->core, conn, &who, self->frames, over ? count - 1 : count);
-    for (size_t i = 0; i < count; i++)
+    if (who.via == ARGOS_VIA_TCP && !*who.key)
+        s_close (self, conn);
+    else
+        argos_core_message (
+            self->core, conn, &who, self->frames, count > there ? there - 1 : there);
+    for (size_t i = 0; i < there; i++)
         argos_frame_unref (&self->frames[i]);
     return true;
+}
+
+//  The keys have changed.
+
+static void
+s_take_keys (broker_t *self)
+{
+    for (argos_frame_t *text;
+         self->auth && (text = argos_zframe_recv (self->auth, ZMQ_DONTWAIT));) {
+        argos_core_clock (self->core, s_mono (), s_wall ());
+        argos_core_keys (self->core, (const char *) text->data, text->size);
+        argos_frame_unref (&text);
+    }
 }
 
 static bool
@@ -226,12 +292,9 @@ s_drain (broker_t *self)
         argos_core_clock (self->core, s_mono (), s_wall ());
         for (int i = 0; i < 2 * TURN_MAX && s_take_answer (self); i++)
             busy = true;
-        for (listener_t listener = 0; listener < LISTEN_COUNT; listener++)
-            for (int i = 0; i < TURN_MAX && self->listeners[listener]; i++) {
-                if (!s_take_message (self, listener))
-                    break;
+        for (size_t place = 0; place < self->count; place++)
+            for (int i = 0; i < TURN_MAX && s_take_message (self, place); i++)
                 busy = true;
-            }
     }
 }
 
@@ -248,24 +311,28 @@ s_timeout (broker_t *self)
 static void
 s_run (broker_t *self)
 {
-    zmq_pollitem_t items[2 + 2 * LISTEN_COUNT] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
-        { self->store, 0, ZMQ_POLLIN, 0 } };
+    zmq_pollitem_t items[3 + 2 * LISTENERS_MAX] = {
+        { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 }, { self->store, 0, ZMQ_POLLIN, 0 }
+    };
     int count = 2;
-    for (listener_t listener = 0; listener < LISTEN_COUNT; listener++) {
-        if (self->listeners[listener])
-            items[count++] = (zmq_pollitem_t){ self->listeners[listener], 0, ZMQ_POLLIN, 0 };
-        if (self->links[listener])
+    if (self->auth)
+        items[count++] = (zmq_pollitem_t){ self->auth, 0, ZMQ_POLLIN, 0 };
+    for (size_t place = 0; place < self->count; place++) {
+        listener_t *listener = &self->listeners[place];
+        items[count++] = (zmq_pollitem_t){ listener->socket, 0, ZMQ_POLLIN, 0 };
+        if (listener->links)
             items[count++] =
-                (zmq_pollitem_t){ argos_links_socket (self->links[listener]), 0, ZMQ_POLLIN, 0 };
+                (zmq_pollitem_t){ argos_links_socket (listener->links), 0, ZMQ_POLLIN, 0 };
     }
     while (!self->terminated && !self->failed) {
         if (zmq_poll (items, count, s_timeout (self)) < 0 && errno != EINTR)
             break;
         if (items[0].revents)
             s_take_command (self);
-        for (listener_t listener = 0; listener < LISTEN_COUNT; listener++)
-            if (self->links[listener])
-                argos_links_turn (self->links[listener], s_gone, self);
+        for (size_t place = 0; place < self->count; place++)
+            if (self->listeners[place].links)
+                argos_links_turn (self->listeners[place].links, s_gone, self);
+        s_take_keys (self);
         s_drain (self);
         if (argos_core_due (self->core) <= s_mono ()) {
             argos_core_clock (self->core, s_mono (), s_wall ());
@@ -284,11 +351,10 @@ s_set_int (void *socket, int option, int value)
     assert (rc == 0);
 }
 
-//  A bound ROUTER, whose connections are followed when ret_links is given. NULL when it can't be
-//  bound.
+//  A ROUTER that is not bound yet.
 
 static void *
-s_router (const char *endpoint, const char *name, argos_links_t **ret_links)
+s_router (void)
 {
     void *socket = zmq_socket (zsys_init (), ZMQ_ROUTER);
     int64_t max = ARGOS_PART_MAX;
@@ -302,19 +368,78 @@ s_router (const char *endpoint, const char *name, argos_links_t **ret_links)
     s_set_int (socket, ZMQ_BACKLOG, 256);
     s_set_int (socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
     zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &max, sizeof max);
-    if (ret_links)
-        *ret_links = argos_links_new (socket, name);
-    if ((ret_links && !*ret_links) || zmq_bind (socket, endpoint) != 0) {
-        if (ret_links)
-            argos_links_destroy (ret_links);
-        zmq_close (socket);
-        return NULL;
-    }
     return socket;
 }
 
+//  What a tcp socket needs beside: our key, and the domain that makes libzmq ask the auth actor.
+
+static void
+s_set_curve (void *socket, const argos_key_t *server)
+{
+    int rc =
+        zmq_setsockopt (socket, ZMQ_CURVE_SECRETKEY, server->secret_key, sizeof server->secret_key);
+    assert (rc == 0); //  argos_key_read lets only good keys through
+    rc = zmq_setsockopt (socket, ZMQ_ZAP_DOMAIN, ARGOS_ZAP_DOMAIN, strlen (ARGOS_ZAP_DOMAIN));
+    assert (rc == 0);
+    s_set_int (socket, ZMQ_CURVE_SERVER, 1);
+    s_set_int (socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS);
+    s_set_int (socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_LATE_MS);
+    s_set_int (socket, ZMQ_HEARTBEAT_TTL, HEARTBEAT_LATE_MS);
+    s_set_int (socket, ZMQ_IPV6, 1);
+}
+
+//  The socket's file is the group's too; the folder above says who gets there.
+
+static int
+s_open_to_group (const char *endpoint, gid_t group)
+{
+    const char *path = endpoint + strlen ("ipc://");
+    return chown (path, (uid_t) -1, group) == 0 && chmod (path, 0660) == 0 ? 0 : -1;
+}
+
+//  Binds one more listener, whose connections are followed but for those of our own process.
+//  Returns NULL, or why it is not bound.
+
+static const char *
+s_listen (broker_t *self, const char *endpoint, const argos_broker_config_t *config)
+{
+    char name[16];
+    if (self->count == LISTENERS_MAX)
+        return "too many endpoints to bind";
+    listener_t *listener = &self->listeners[self->count];
+    listener->via = ARGOS_VIA_INPROC;
+    if (strncmp (endpoint, "ipc://", 6) == 0)
+        listener->via = ARGOS_VIA_IPC;
+    else if (strncmp (endpoint, "tcp://", 6) == 0)
+        listener->via = ARGOS_VIA_TCP;
+    else if (strcmp (endpoint, ARGOS_BROKER_INPROC) != 0)
+        return "an endpoint to bind is ipc:// or tcp://";
+    if (listener->via == ARGOS_VIA_TCP && (!self->auth || !config->server))
+        return "tcp needs the auth actor and a server key";
+    listener->socket = s_router ();
+    if (!listener->socket)
+        return "no socket is left";
+    self->count++;
+    snprintf (name, sizeof name, "%zu", self->count);
+    if (listener->via == ARGOS_VIA_TCP)
+        s_set_curve (listener->socket, config->server);
+    if (listener->via != ARGOS_VIA_INPROC &&
+        !(listener->links = argos_links_new (listener->socket, name)))
+        return "connections can't be followed";
+    mode_t old = umask (0077);
+    int rc = zmq_bind (listener->socket, endpoint);
+    umask (old);
+    if (rc == 0 && listener->via == ARGOS_VIA_IPC && config->group)
+        rc = s_open_to_group (endpoint, config->group);
+    if (rc == 0)
+        return NULL;
+    snprintf (
+        self->reason, sizeof self->reason, "%s can't be bound: %s", endpoint, zmq_strerror (errno));
+    return self->reason;
+}
+
 static void *
-s_pair (void)
+s_pair (const char *endpoint, int wait_ms)
 {
     void *socket = zmq_socket (zsys_init (), ZMQ_PAIR);
     if (!socket)
@@ -322,9 +447,9 @@ s_pair (void)
     s_set_int (socket, ZMQ_LINGER, 0);
     s_set_int (socket, ZMQ_SNDHWM, STORE_HWM);
     s_set_int (socket, ZMQ_RCVHWM, STORE_HWM);
-    s_set_int (socket, ZMQ_RCVTIMEO, INDEX_WAIT_MS);
+    s_set_int (socket, ZMQ_RCVTIMEO, wait_ms);
     s_set_int (socket, ZMQ_SNDTIMEO, 0); //  Only a store that is gone can't take a request
-    if (zmq_connect (socket, ARGOS_STORE_INPROC) != 0) {
+    if (zmq_connect (socket, endpoint) != 0) {
         zmq_close (socket);
         return NULL;
     }
@@ -362,7 +487,7 @@ s_load (broker_t *self, const argos_core_config_t *limits)
             return -1;
         if (!self->core) {
             argos_core_config_t config = *limits;
-            argos_core_io_t io = { self, s_send, s_store };
+            argos_core_io_t io = { self, s_send, s_store, s_close };
             config.store_id = page->owner;
             config.boot = page->boot;
             self->core = argos_core_new (&config, &io, s_mono (), s_wall ());
@@ -399,16 +524,34 @@ static void
 s_destroy (broker_t *self)
 {
     //  A close alone frees the address some time later, and the next broker may be there before
-    if (self->listeners[LISTEN_INPROC])
-        zmq_unbind (self->listeners[LISTEN_INPROC], ARGOS_BROKER_INPROC);
-    for (listener_t listener = 0; listener < LISTEN_COUNT; listener++) {
-        argos_links_destroy (&self->links[listener]);
-        if (self->listeners[listener])
-            zmq_close (self->listeners[listener]);
+    if (self->count > 0)
+        zmq_unbind (self->listeners[0].socket, ARGOS_BROKER_INPROC);
+    for (size_t place = 0; place < self->count; place++) {
+        argos_links_destroy (&self->listeners[place].links);
+        zmq_close (self->listeners[place].socket);
     }
+    if (self->auth)
+        zmq_close (self->auth);
     if (self->store)
         zmq_close (self->store);
     argos_core_destroy (&self->core);
+}
+
+//  The keys, before anyone can connect: what a key allows or keeps for itself counts from the first
+//  hello. Returns 0, or -1 when the auth actor does not answer.
+
+static int
+s_ask_keys (broker_t *self, const char *endpoint)
+{
+    self->auth = s_pair (endpoint, AUTH_WAIT_MS);
+    if (!self->auth || zmq_send (self->auth, "KEYS", 4, 0) < 0)
+        return -1;
+    argos_frame_t *text = argos_zframe_recv (self->auth, 0);
+    if (!text)
+        return -1;
+    argos_core_keys (self->core, (const char *) text->data, text->size);
+    argos_frame_unref (&text);
+    return 0;
 }
 
 //  Opens everything; returns NULL, or why not.
@@ -416,23 +559,18 @@ s_destroy (broker_t *self)
 static const char *
 s_start (broker_t *self, const argos_broker_config_t *config)
 {
-    self->store = s_pair ();
+    self->store = s_pair (ARGOS_STORE_INPROC, INDEX_WAIT_MS);
     static const char *const always[] = { "gateway", "turn", NULL };
     if (!self->store || s_load (self, &config->core) != 0 || s_declare (self, always) != 0 ||
         s_declare (self, config->services) != 0)
         return "the store does not answer";
-    self->listeners[LISTEN_INPROC] = s_router (ARGOS_BROKER_INPROC, "inproc", NULL);
-    if (!self->listeners[LISTEN_INPROC])
-        return "the inproc endpoint is taken";
-    if (config->ipc) {
-        argos_meter_limit (2 * config->core.window_bytes);
-        mode_t old = umask (0077);
-        self->listeners[LISTEN_IPC] = s_router (config->ipc, "ipc", &self->links[LISTEN_IPC]);
-        umask (old);
-        if (!self->listeners[LISTEN_IPC])
-            return "the ipc endpoint can't be bound";
-    }
-    return NULL;
+    if (config->auth && s_ask_keys (self, config->auth) != 0)
+        return "the auth actor does not answer";
+    argos_meter_limit (2 * config->core.window_bytes);
+    const char *wrong = s_listen (self, ARGOS_BROKER_INPROC, config);
+    for (const char *const *endpoint = config->bind; !wrong && endpoint && *endpoint; endpoint++)
+        wrong = s_listen (self, *endpoint, config);
+    return wrong;
 }
 
 void

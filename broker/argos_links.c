@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <czmq.h>
+#include <sys/socket.h>
 #include <uthash.h>
 
 //  A connection that has sent something
@@ -113,6 +114,15 @@ argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn
             s_drop (self, link);
         }
     }
+}
+
+void
+argos_links_close (argos_links_t *self, uint64_t conn)
+{
+    link_t *link;
+    HASH_FIND (hh, self->links, &conn, sizeof conn, link);
+    if (link)
+        shutdown (link->fd, SHUT_RDWR); //  libzmq closes it, and the monitor says so
 }
 
 void

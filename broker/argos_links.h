@@ -22,6 +22,10 @@ void argos_links_destroy (argos_links_t **self_p);
 void *argos_links_socket (argos_links_t *self);
 void argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn), void *arg);
 
+//  Shut a connection down: nothing more is read from it, and it is lost soon. Nothing when it is
+//  not known.
+void argos_links_close (argos_links_t *self, uint64_t conn);
+
 //  A message of that cost (see argos_meter.h) has come from conn; first is a frame of it, made by
 //  argos_zframe_recv, but not the routing id.
 void argos_links_given (

@@ -80,3 +80,11 @@ argos_zframe_fd (const argos_frame_t *frame)
     const zmq_msg_t *msg = s_msg (frame);
     return msg ? zmq_msg_get (msg, ZMQ_SRCFD) : -1;
 }
+
+const char *
+argos_zframe_user (const argos_frame_t *frame)
+{
+    zmq_msg_t *msg = s_msg (frame);
+    const char *user = msg ? zmq_msg_gets (msg, "User-Id") : NULL;
+    return user ? user : "";
+}

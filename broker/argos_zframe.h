@@ -18,4 +18,8 @@ int argos_zframe_send (const argos_frame_t *frame, void *socket, int flags);
 //  The descriptor of the connection that a frame came by, -1 when it is not known (inproc, a copy).
 int argos_zframe_fd (const argos_frame_t *frame);
 
+//  Who sent it, by the word of the auth actor: the name of its CURVE key, "" = nobody knows.
+//  Borrowed from the frame. The routing id of a message carries nothing of the kind.
+const char *argos_zframe_user (const argos_frame_t *frame);
+
 #endif

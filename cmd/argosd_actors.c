@@ -7,13 +7,15 @@
 
 #include "argos_agent_actor.h"
 #include "argos_api_actor.h"
+#include "argos_auth_actor.h"
 #include "argos_broker_actor.h"
 #include "argos_gateway_actor.h"
+#include "argos_key_record.h"
 #include "argos_rehearsal_actor.h"
 #include "argos_store_actor.h"
 #include "argos_tools_actor.h"
 
-#define ACTORS_MAX 8
+#define ACTORS_MAX 9
 #define DATABASE "argos.db"    //  In the home
 #define STOP_MS 10000          //  Patience with an actor at the end
 #define REHEARSAL_PORT_MS 5000 //  Patience with its port
@@ -21,10 +23,13 @@
 
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
+    char keys[PATH_MAX];                  //  Folder of the keys
     char store_reason[256];               //  Why the store did not start
     argos_store_blobs_t blobs;            //  Limits of the store
     argos_store_actor_config_t store;     //  Settings of each, as its header says
+    argos_auth_config_t auth;             //  .
     argos_broker_config_t broker;         //  .
+    const char *bind[2];                  //  What the broker listens on
     argos_rehearsal_config_t rehearsal;   //  .
     argos_tools_config_t tools;           //  .
     argos_agent_config_t agent;           //  .
@@ -70,9 +75,14 @@ s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config
     self->broker.core.ring_bytes = config->broker.ring_bytes;
     self->broker.core.ring_entries = config->broker.ring_entries;
     self->broker.core.linger_ms = config->broker.linger_ms;
-    self->broker.ipc = home->endpoint;
+    self->bind[0] = home->endpoint;
+    self->broker.bind = self->bind;
     self->broker.services = config->services;
+    snprintf (self->keys, sizeof self->keys, "%.*s/" ARGOS_KEY_FOLDER, PATH_MAX - 16, home->path);
+    self->auth.folder = self->keys;
+    self->broker.auth = ARGOS_AUTH_INPROC;
     s_add (self, "store", argos_store_actor, &self->store, ARGOS_RESTART_NEVER);
+    s_add (self, "auth", argos_auth_actor, &self->auth, ARGOS_RESTART_NEVER);
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);
 }
 

@@ -66,6 +66,7 @@ argos_core_new (
     self->magic = argos_frame_new ("AR1", 3);
     self->empty = argos_frame_new ("", 0);
     self->access = s_access (config);
+    self->keyring = argos_keyring_new (config->tokens);
     self->self = argos_session_new (self, 0, "broker");
     self->self->role = argos_access_core (self->access);
     return self;
@@ -153,6 +154,7 @@ argos_core_destroy (argos_core_t **self_p)
     }
     argos_timers_term (&self->timers);
     argos_access_destroy (&self->access);
+    argos_keyring_destroy (&self->keyring);
     argos_frame_unref (&self->magic);
     argos_frame_unref (&self->empty);
     free (self);
@@ -272,6 +274,14 @@ argos_core_gone (argos_core_t *self, uint64_t conn)
     HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
     if (session)
         session->quiet = true;
+}
+
+void
+argos_core_keys (argos_core_t *self, const char *text, size_t size)
+{
+    if (argos_keyring_fill (self->keyring, text, size) == 0)
+        argos_session_recheck (self);
+    argos_intake_pump (self);
 }
 
 void

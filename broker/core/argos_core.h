@@ -34,6 +34,8 @@ typedef struct {
     int (*send) (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count);
     //  Hand a request to the store; it is the callee's now.
     void (*store) (void *ctx, argos_storage_req_t *req);
+    //  Cut a connection: nothing comes from it any more. NULL = can't be done
+    void (*close) (void *ctx, uint64_t conn);
 } argos_core_io_t;
 
 typedef struct {
@@ -51,6 +53,7 @@ typedef struct {
     int64_t linger_ms;    //  How long a closed topic stays in memory (300000)
     const char *roles;    //  JSON object of argos_access_new, checked before; NULL = none; borrowed
     const char *const *ipc_roles; //  As for argos_access_new, checked before; borrowed
+    const char *tokens; //  Tokens of this start, as for argos_keyring_new; NULL = none; borrowed
 } argos_core_config_t;
 
 //  Defaults as in the comments above.
@@ -74,6 +77,9 @@ void argos_core_message (argos_core_t *self, uint64_t conn, const argos_who_t *w
 
 //  An answer of the store; borrowed.
 void argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans);
+
+//  The keys that are known, as text (argos_keyring_fill). Sessions of those that are gone end.
+void argos_core_keys (argos_core_t *self, const char *text, size_t size);
 
 //  The connection is known to be dead (a hint): stop sending to it.
 void argos_core_gone (argos_core_t *self, uint64_t conn);

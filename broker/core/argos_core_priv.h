@@ -9,6 +9,7 @@
 
 #include "argos_access.h"
 #include "argos_core.h"
+#include "argos_keyring.h"
 #include "argos_timer.h"
 #include "argos_writer.h"
 
@@ -83,6 +84,8 @@ struct session {
     int64_t instance;                      //  Start of the process
     const argos_role_t *role;              //  What it may do
     argos_via_t via;                       //  Door that it came through
+    char key[ARGOS_NAME_MAX + 1];          //  Name of the key that it has shown, "" = none
+    char proof[ARGOS_NAME_MAX + 1];        //  Which one: its public key, or the hash of its token
     char platform[ARGOS_PLATFORM_MAX + 1]; //  That its key is for, "" = any
     char account[ARGOS_NAME_MAX + 1];      //  That its key is for, "" = any
     bool open;                             //  Welcome has been sent
@@ -248,6 +251,7 @@ struct argos_core {
     int64_t mono, wall, started;      //  The time, msec; mono at start
     argos_timers_t timers;            //  All timers
     argos_access_t *access;           //  Roles
+    argos_keyring_t *keyring;         //  Keys
     argos_frame_t *magic;             //  "AR1"
     argos_frame_t *empty;             //  No bytes
     argos_writer_t text;              //  For words being built
@@ -288,6 +292,7 @@ void argos_core_forget_type (argos_core_t *self, const char *type);
 //  argos_session.c
 void argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     const argos_header_t *header, argos_frame_t *body);
+void argos_session_recheck (argos_core_t *self);
 void argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 session_t *argos_session_find (argos_core_t *self, uint64_t number);
 session_t *argos_session_named (argos_core_t *self, const char *name);

@@ -207,7 +207,7 @@ typedef struct {
 //  Returns NULL, or what is wrong with the body.
 
 static const char *
-s_read_hello (json_t *body, const argos_role_t *role, hello_t *ret_hello)
+s_read_hello (json_t *body, hello_t *ret_hello)
 {
     const char *name = json_string_value (json_object_get (body, "name"));
     json_t *instance = json_object_get (body, "instance");
@@ -220,13 +220,102 @@ s_read_hello (json_t *body, const argos_role_t *role, hello_t *ret_hello)
         return "hello needs an instance, a number that grows with each start";
     if (leases && (!json_is_array (leases) || json_array_size (leases) > HELLO_LEASES_MAX))
         return "leases is a list of at most 4096";
-    char base[ARGOS_NAME_MAX + 1];
-    argos_name_base (name, base);
-    if (!argos_role_all (role) && argos_access_reserved (base))
-        return "that name belongs to an actor of the core";
     *ret_hello = (hello_t){ name, json_integer_value (instance), leases };
     return NULL;
 }
+
+//  ------------------------------------------------------------------------------------------------
+//  Who may come in, and as what
+
+//  The key that was shown: by the connection itself over tcp, by a token over ipc; none is NULL.
+//  Returns NULL, or why it is not taken.
+
+static const char *
+s_shown (const argos_core_t *self, const argos_who_t *who, const json_t *body,
+    const argos_keyring_key_t **ret_key)
+{
+    const char *token = json_string_value (json_object_get (body, "token"));
+    *ret_key = NULL;
+    if (who->via == ARGOS_VIA_TCP && !(*ret_key = argos_keyring_named (self->keyring, who->key)))
+        return "that key is not known any more";
+    if (who->via == ARGOS_VIA_IPC && token &&
+        !(*ret_key = argos_keyring_of_token (self->keyring, token)))
+        return "that token is not known";
+    return NULL;
+}
+
+//  What a peer with that key may do, under the name that it says. Returns NULL, or why it may not
+//  come in.
+
+static const char *
+s_admit (const argos_core_t *self, const argos_who_t *who, const argos_keyring_key_t *key,
+    const char *name, const argos_role_t **ret_role)
+{
+    char base[ARGOS_NAME_MAX + 1];
+    *ret_role = argos_access_core (self->access);
+    if (who->via == ARGOS_VIA_INPROC)
+        return NULL;
+    *ret_role = key ? argos_access_role (self->access, key->role) : argos_access_ipc (self->access);
+    if (!*ret_role)
+        return "the role of that key is not known here";
+    argos_name_base (name, base);
+    if (!argos_role_all (*ret_role) && argos_access_reserved (base))
+        return "that name belongs to an actor of the core";
+    if (!argos_keyring_may_bear (self->keyring, key, name))
+        return key ? "the key doesn't allow that name" : "that name belongs to a key";
+    return NULL;
+}
+
+//  What a session keeps of the key that was shown.
+
+static void
+s_keep_key (session_t *session, const argos_who_t *who, const argos_keyring_key_t *key)
+{
+    if (!key)
+        return;
+    const char *proof = who->via == ARGOS_VIA_TCP ? key->public_key : key->token_sha256;
+    memcpy (session->key, key->name, strlen (key->name) + 1);
+    memcpy (session->proof, proof, strlen (proof) + 1);
+    memcpy (session->platform, key->platform, strlen (key->platform) + 1);
+    memcpy (session->account, key->account, strlen (key->account) + 1);
+}
+
+static bool
+s_still_good (const session_t *session)
+{
+    const argos_core_t *self = session->core;
+    if (!session->key[0])
+        return true;
+    const argos_keyring_key_t *key = argos_keyring_named (self->keyring, session->key);
+    return key &&
+           strcmp (session->via == ARGOS_VIA_TCP ? key->public_key : key->token_sha256,
+               session->proof) == 0 &&
+           argos_access_role (self->access, key->role) == session->role &&
+           strcmp (key->platform, session->platform) == 0 &&
+           strcmp (key->account, session->account) == 0;
+}
+
+//  The keys have changed: who has come in by one that is gone, or means something else now, is
+//  thrown out at once. Its messages have done nothing wrong: no strike for them.
+
+void
+argos_session_recheck (argos_core_t *self)
+{
+    session_t *session, *next;
+    HASH_ITER (hh_number, self->numbers, session, next) {
+        if (s_still_good (session))
+            continue;
+        uint64_t conn = session->conn;
+        argos_core_refuse (
+            self, conn, "", ARGOS_DENIED, "the key has been revoked or changed", -1, false);
+        argos_session_end (&session, 0);
+        if (self->io.close)
+            self->io.close (self->io.ctx, conn);
+    }
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The session of a hello
 
 //  name/instance, and /boot for a session in our own process, which can't outlive it.
 
@@ -291,35 +380,50 @@ s_displace (argos_core_t *self, uint64_t conn, const hello_t *hello)
     return true;
 }
 
+static void
+s_begin (argos_core_t *self, const argos_who_t *who, session_t *session,
+    const argos_header_t *header, const hello_t *hello)
+{
+    session->instance = hello->instance;
+    session->via = who->via;
+    s_set_holder (session);
+    HASH_ADD (hh, self->sessions, conn, sizeof session->conn, session);
+    HASH_ADD (hh_name, self->names, name, (unsigned) strlen (session->name), session);
+    if (who->via != ARGOS_VIA_INPROC)
+        argos_timer_set (
+            &self->timers, &session->timer, self->mono + self->config.quiet_ms, s_watch, session);
+    argos_intake_queue (session, s_hello_item (session, header->id, hello->leases));
+}
+
 void
 argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     const argos_header_t *header, argos_frame_t *frame)
 {
     hello_t hello;
+    const argos_keyring_key_t *key = NULL;
+    const argos_role_t *role = NULL;
+    argos_err_t code = ARGOS_INVALID;
     json_t *body = argos_core_body (self, conn, header, frame);
     if (!body)
         return;
-    const argos_role_t *role = who->via == ARGOS_VIA_INPROC ? argos_access_core (self->access)
-                                                            : argos_access_ipc (self->access);
-    const char *wrong = s_read_hello (body, role, &hello);
+    const char *wrong = s_read_hello (body, &hello);
+    if (!wrong) {
+        code = ARGOS_DENIED;
+        wrong = s_shown (self, who, body, &key);
+    }
+    if (!wrong)
+        wrong = s_admit (self, who, key, hello.name, &role);
     if (wrong)
-        argos_core_refuse (self, conn, header->id, ARGOS_INVALID, wrong, -1, false);
+        argos_core_refuse (self, conn, header->id, code, wrong, -1, false);
     else if (HASH_CNT (hh_number, self->numbers) > SESSIONS_MAX)
         argos_core_refuse (self, conn, header->id, ARGOS_BUSY, "too many sessions", -1, false);
     else if (!s_displace (self, conn, &hello))
         argos_core_refuse (self, conn, header->id, ARGOS_SUPERSEDED, NULL, -1, false);
     else {
         session_t *session = argos_session_new (self, conn, hello.name);
-        session->instance = hello.instance;
         session->role = role;
-        session->via = who->via;
-        s_set_holder (session);
-        HASH_ADD (hh, self->sessions, conn, sizeof session->conn, session);
-        HASH_ADD (hh_name, self->names, name, (unsigned) strlen (session->name), session);
-        if (who->via != ARGOS_VIA_INPROC)
-            argos_timer_set (&self->timers, &session->timer, self->mono + self->config.quiet_ms,
-                s_watch, session);
-        argos_intake_queue (session, s_hello_item (session, header->id, hello.leases));
+        s_keep_key (session, who, key);
+        s_begin (self, who, session, header, &hello);
     }
     json_decref (body);
 }

@@ -27,14 +27,17 @@ bench_core_start (void)
 {
     static int number;
     static const char *const services[] = { "bench", NULL };
+    static const char *const ipc_roles[] = { "client", "worker", NULL };
     char path[PATH_MAX + 64], reason[256] = "";
     snprintf (path, sizeof path, "%s/core-%d.db", bench_folder (), ++number);
     snprintf (s_ipc, sizeof s_ipc, "ipc://@argos-bench-%d-%d", (int) getpid (), number);
     argos_store_actor_config_t store = {
         .path = path, .endpoint = ARGOS_STORE_INPROC, .reason = reason
     };
-    argos_broker_config_t broker = { .ipc = s_ipc, .services = services };
+    const char *bind[] = { s_ipc, NULL };
+    argos_broker_config_t broker = { .bind = bind, .services = services };
     argos_core_config_init (&broker.core);
+    broker.core.ipc_roles = ipc_roles;
     s_store = argos_actor_start ("store", argos_store_actor, &store);
     s_broker = s_store ? argos_actor_start ("broker", argos_broker_actor, &broker) : NULL;
     if (s_broker)

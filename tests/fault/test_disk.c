@@ -69,7 +69,7 @@ static void
 s_start (world_t *self)
 {
     argos_store_actor_config_t store = { .path = self->path, .endpoint = ARGOS_STORE_INPROC };
-    argos_broker_config_t broker = { .ipc = NULL };
+    argos_broker_config_t broker = { .bind = NULL };
     argos_peer_config_t peer = { .name = "disk.test", .endpoint = ARGOS_BROKER_INPROC };
     argos_core_config_init (&broker.core);
     self->store = argos_actor_start ("store", argos_store_actor, &store);

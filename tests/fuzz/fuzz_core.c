@@ -169,7 +169,7 @@ s_begin (world_t *self)
 {
     static int ready;
     static const char *const ipc_roles[] = { "adapter", "worker", "operator", NULL };
-    argos_core_io_t io = { self, s_send, s_store };
+    argos_core_io_t io = { .ctx = self, .send = s_send, .store = s_store };
     argos_core_config_t config;
     char reason[256] = "";
     if (!ready)

@@ -76,7 +76,7 @@ s_start (argos_sim_net_t *self)
         abort ();
     }
     const argos_store_info_t *info = argos_store_info (self->store);
-    argos_core_io_t io = { self, s_send, s_store };
+    argos_core_io_t io = { .ctx = self, .send = s_send, .store = s_store };
     self->config.store_id = info->store_id;
     self->config.boot = info->boot;
     self->core = argos_core_new (&self->config, &io, self->mono, self->wall);

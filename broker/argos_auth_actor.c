@@ -1,0 +1,309 @@
+//  argos_auth_actor - says who may connect over tcp, and tells the broker which keys there are.
+//
+//  Invariant: the table is what was in the folder at the last look; a look follows each event of
+//  the folder, and nobody is let in but by the table. A handshake costs one look-up. When the
+//  folder is taken away all keys are gone. Limits: see the header.
+
+#include "argos_auth_actor.h"
+
+#include "argos_key_record.h"
+#include "argos_order.h"
+#include "argos_zap.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <uthash.h>
+
+#define WATCHED                                                                                    \
+    (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF |       \
+        IN_MOVE_SELF | IN_ONLYDIR)
+#define FRAMES_MAX (ARGOS_ZAP_FRAMES + 1) //  One more, so that too many are seen
+#define TURN_MAX 64                       //  Handshakes in a turn
+#define AGAIN_MS 200                      //  After this the folder is looked for again
+
+typedef struct {
+    argos_key_record_t record; //  As read
+    UT_hash_handle hh;         //  By public key
+} known_t;
+
+typedef struct {
+    zsock_t *pipe;         //  To the owner
+    void *zap;             //  REP: libzmq asks
+    void *broker;          //  PAIR: the broker
+    char folder[PATH_MAX]; //  HOME/keys
+    int inotify;           //  Events of the folder
+    int watch;             //  Its watch, -1 = the folder is not there
+    known_t *known;        //  Keys that let in, by public key
+    bool asked;            //  The broker wants to know
+    bool terminated;       //  Set by $TERM
+} auth_t;
+
+//  ------------------------------------------------------------------------------------------------
+//  The table
+
+static void
+s_forget (auth_t *self)
+{
+    known_t *known, *next;
+    HASH_ITER (hh, self->known, known, next) {
+        HASH_DELETE (hh, self->known, known);
+        free (known);
+    }
+}
+
+//  One file of the folder. One that can't be read lets nobody in.
+
+static void
+s_learn (void *arg, int folder, const char *file)
+{
+    auth_t *self = arg;
+    known_t *known = calloc (1, sizeof *known), *other = NULL;
+    assert (known);
+    bool good = argos_key_record_load (&known->record, folder, file) == 0;
+    if (good)
+        HASH_FIND_STR (self->known, known->record.public_key, other);
+    if (!good || other || known->record.revoked_at)
+        free (known);
+    else
+        HASH_ADD_STR (self->known, record.public_key, known);
+}
+
+static void
+s_tell (auth_t *self)
+{
+    json_t *list = json_array ();
+    known_t *known, *next;
+    HASH_ITER (hh, self->known, known, next)
+        json_array_append_new (list, argos_key_record_json (&known->record));
+    char *text = json_dumps (list, JSON_COMPACT);
+    assert (text);
+    ARGOS_GIVE ();
+    zmq_send (self->broker, text, strlen (text), ZMQ_DONTWAIT);
+    free (text);
+    json_decref (list);
+}
+
+static void
+s_look (auth_t *self)
+{
+    s_forget (self);
+    int folder = open (self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        argos_key_record_each (folder, s_learn, self);
+        close (folder);
+    }
+    if (self->asked)
+        s_tell (self);
+}
+
+//  Watches the folder, which is made when it is missing.
+
+static void
+s_watch (auth_t *self)
+{
+    if (mkdir (self->folder, 0700) != 0 && errno != EEXIST)
+        return;
+    self->watch = inotify_add_watch (self->inotify, self->folder, WATCHED);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  What comes in
+
+//  Takes all events that are there; they may be many for one change.
+
+static void
+s_take_events (auth_t *self)
+{
+    _Alignas(struct inotify_event) char events[8192];
+    bool gone = false;
+    ssize_t size;
+    while ((size = read (self->inotify, events, sizeof events)) > 0)
+        for (char *at = events; at < events + size;) {
+            const struct inotify_event *event = (const struct inotify_event *) (const void *) at;
+            gone = gone || (event->mask & (IN_IGNORED | IN_MOVE_SELF | IN_UNMOUNT)) != 0;
+            at += sizeof *event + event->len;
+        }
+    if (gone) {
+        if (self->watch >= 0)
+            inotify_rm_watch (self->inotify, self->watch);
+        self->watch = -1;
+        s_watch (self);
+    }
+    s_look (self);
+}
+
+static void
+s_answer (auth_t *self, const argos_zap_request_t *request, const known_t *known)
+{
+    const char *status = known ? "200" : request->status;
+    const char *text = known ? "OK" : request->text;
+    const char *user = known ? known->record.name : "";
+    zmq_send (self->zap, "1.0", 3, ZMQ_SNDMORE);
+    zmq_send (self->zap, request->id, request->id_size, ZMQ_SNDMORE);
+    zmq_send (self->zap, status, 3, ZMQ_SNDMORE);
+    zmq_send (self->zap, text, strlen (text), ZMQ_SNDMORE);
+    zmq_send (self->zap, user, strlen (user), ZMQ_SNDMORE);
+    zmq_send (self->zap, "", 0, 0);
+}
+
+//  One request of libzmq. False when there is none.
+
+static bool
+s_take_request (auth_t *self)
+{
+    zmq_msg_t messages[FRAMES_MAX];
+    argos_zap_frame_t frames[FRAMES_MAX];
+    argos_zap_request_t request;
+    known_t *known = NULL;
+    size_t count = 0;
+    for (int more = 1; more;) {
+        zmq_msg_t message;
+        zmq_msg_init (&message);
+        if (zmq_msg_recv (&message, self->zap, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close (&message);
+            return false; //  A request is there as a whole, so this is the first frame
+        }
+        ARGOS_TAKE ();
+        more = zmq_msg_more (&message);
+        if (count < FRAMES_MAX) {
+            zmq_msg_init (&messages[count]);
+            zmq_msg_move (&messages[count], &message);
+            frames[count] = (argos_zap_frame_t){ zmq_msg_data (&messages[count]),
+                zmq_msg_size (&messages[count]) };
+            count++;
+        }
+        zmq_msg_close (&message);
+    }
+    if (argos_zap_read (&request, frames, count) == 0)
+        HASH_FIND_STR (self->known, request.public_key, known);
+    if (!known && *request.public_key) {
+        request.status = "400";
+        request.text = "no access";
+    }
+    s_answer (self, &request, known);
+    for (size_t i = 0; i < count; i++)
+        zmq_msg_close (&messages[i]);
+    return true;
+}
+
+static void
+s_take_question (auth_t *self)
+{
+    char word[8];
+    while (zmq_recv (self->broker, word, sizeof word, ZMQ_DONTWAIT) >= 0) {
+        self->asked = true;
+        s_tell (self);
+    }
+}
+
+static void
+s_take_command (auth_t *self)
+{
+    zmsg_t *msg = zmsg_recv_nowait (self->pipe);
+    char *command = msg ? zmsg_popstr (msg) : NULL;
+    if (msg && (!command || streq (command, "$TERM")))
+        self->terminated = true;
+    zstr_free (&command);
+    zmsg_destroy (&msg);
+}
+
+static void
+s_run (auth_t *self)
+{
+    zmq_pollitem_t items[] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
+        { self->zap, 0, ZMQ_POLLIN, 0 }, { self->broker, 0, ZMQ_POLLIN, 0 },
+        { NULL, self->inotify, ZMQ_POLLIN, 0 } };
+    while (!self->terminated) {
+        if (zmq_poll (items, 4, self->watch < 0 ? AGAIN_MS : -1) < 0 && errno != EINTR)
+            break;
+        if (items[0].revents)
+            s_take_command (self);
+        if (self->watch < 0) {
+            s_watch (self);
+            s_look (self);
+        }
+        if (items[3].revents)
+            s_take_events (self);
+        s_take_question (self);
+        for (int i = 0; i < TURN_MAX && s_take_request (self); i++)
+            ;
+    }
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Start and end
+
+static void *
+s_socket (int type, const char *endpoint)
+{
+    int none = 0;
+    void *socket = zmq_socket (zsys_init (), type);
+    if (!socket)
+        return NULL;
+    zmq_setsockopt (socket, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt (socket, ZMQ_SNDTIMEO, &none, sizeof none);
+    zmq_setsockopt (socket, ZMQ_SNDHWM, &none, sizeof none);
+    zmq_setsockopt (socket, ZMQ_RCVHWM, &none, sizeof none);
+    if (zmq_bind (socket, endpoint) == 0)
+        return socket;
+    zmq_close (socket);
+    return NULL;
+}
+
+//  Opens everything; returns NULL, or why not.
+
+static const char *
+s_start (auth_t *self, const argos_auth_config_t *config)
+{
+    if (snprintf (self->folder, sizeof self->folder, "%s", config->folder) >=
+        (int) sizeof self->folder)
+        return "the path of the keys is too long";
+    self->inotify = inotify_init1 (IN_NONBLOCK | IN_CLOEXEC);
+    if (self->inotify < 0)
+        return "the keys can't be watched";
+    s_watch (self);
+    if (self->watch < 0)
+        return "the folder of the keys can't be opened";
+    self->broker = s_socket (ZMQ_PAIR, ARGOS_AUTH_INPROC);
+    self->zap = self->broker ? s_socket (ZMQ_REP, ARGOS_ZAP_ENDPOINT) : NULL;
+    if (!self->zap)
+        return "another auth actor is there";
+    s_look (self);
+    return NULL;
+}
+
+static void
+s_close (void *socket, const char *endpoint)
+{
+    if (!socket)
+        return;
+    //  A close alone frees the address some time later
+    zmq_unbind (socket, endpoint);
+    zmq_close (socket);
+}
+
+void
+argos_auth_actor (zsock_t *pipe, void *config)
+{
+    ARGOS_TAKE ();
+    auth_t self = { .pipe = pipe, .inotify = -1, .watch = -1 };
+    const char *wrong = s_start (&self, config);
+    ARGOS_GIVE ();
+    zsock_set_sndtimeo (pipe, 0);
+    zsock_signal (pipe, 0);
+    if (wrong)
+        zstr_sendx (pipe, "FAILED", wrong, NULL);
+    else {
+        zstr_sendx (pipe, "READY", NULL);
+        s_run (&self);
+    }
+    s_close (self.zap, ARGOS_ZAP_ENDPOINT);
+    s_close (self.broker, ARGOS_AUTH_INPROC);
+    if (self.inotify >= 0)
+        close (self.inotify);
+    s_forget (&self);
+}
