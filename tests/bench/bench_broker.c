@@ -3,7 +3,8 @@
 //
 //  Invariant: client, worker and middle are a thread each on both sides, with as many messages on
 //  the way. One way ends in a sink that tells the client every 16 messages by an eventfd; the
-//  client of the broker obeys its send window besides.
+//  client of the broker obeys its send window besides. The worker has the name of its service,
+//  which is what a role of ours may serve over ipc.
 
 #include "bench.h"
 #include "bench_core.h"
@@ -101,7 +102,7 @@ s_argos_work (run_t *run)
 {
     wire_t wire;
     uint64_t count = 0;
-    if (wire_open (&wire, run->context, run->endpoint, "bench.worker") != 0)
+    if (wire_open (&wire, run->context, run->endpoint, "bench") != 0)
         exit (1);
     wire_word (&wire, "{\"type\":\"credit\"}", "{\"messages\":1000000000,\"bytes\":1000000000000}");
     wire_word (
@@ -160,8 +161,7 @@ s_client_send (const run_t *run, client_t *client)
                 "{\"type\":\"bench.ask\",\"to\":\"service:bench\",\"id\":\"%" PRId64 "\"}",
                 client->sent);
         else
-            snprintf (
-                header, sizeof header, "{\"type\":\"bench.say\",\"to\":\"actor:bench.worker\"}");
+            snprintf (header, sizeof header, "{\"type\":\"bench.say\",\"to\":\"actor:bench\"}");
         wire_send (&client->wire, header, client->body, run->size);
     }
     client->sent++;

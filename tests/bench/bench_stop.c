@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 
 #define STOPS 300
-#define TURN_NS 1000000  //  A turn of the load begins each msec
-#define MESSAGE_MAX 1024 //  Bytes of one, header and body
+#define TURN_NS 1000000 //  A turn of the load begins each msec
+#define BEHIND_MAX 100  //  Turns of the load on the way: their messages are within the window
 
 typedef struct {
     const bench_daemon_t *daemon; //  Under load
@@ -115,7 +115,7 @@ s_beside (void *arg)
     int chat = 0;
     while (!self->over) {
         int64_t due = (bench_now () - load->marked) / TURN_NS;
-        while (load->sent < due && wire_may (&load->wire, MESSAGE_MAX)) {
+        while (load->sent < due && load->sent - load->done < BEHIND_MAX) {
             load_send (load, chat);
             chat = (chat + 1) % LOAD_CHATS;
         }
