@@ -8,11 +8,12 @@
 #include "argos_peer_priv.h"
 
 #include <assert.h>
-#include <czmq.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <zmq.h>
 
 #define SILENCE_MS 6000       //  Without a word from the broker, where there are pings
 #define HELLO_MS 6000         //  Patience with a hello
@@ -45,7 +46,7 @@ argos_peer_bare (const char *address, const char *prefix)
 static void *
 s_socket_new (void)
 {
-    void *socket = zmq_socket (zsys_init (), ZMQ_DEALER);
+    void *socket = zmq_socket (argos_peer_context (), ZMQ_DEALER);
     if (!socket)
         return NULL;
     int none = 0, hwm = HWM, reconnect = RECONNECT_MAX_MS;

@@ -149,6 +149,9 @@ typedef struct {
     bool durable;                  //  Even when the part does not say so
 } peer_head_t;
 
+//  argos_peer_context.c; of libargos: argos_context.c. The context of the sockets; borrowed.
+void *argos_peer_context (void);
+
 //  argos_peer.c
 int64_t argos_peer_now (void);
 void argos_peer_hello (argos_peer_t *self);

@@ -93,6 +93,12 @@ foreach (folder IN ITEMS unit contract actor fault model check sim fuzz)
     endforeach ()
 endforeach ()
 
+#  The driver of the C client library for tests/system/test_clients.py
+
+add_executable (client_driver ${CMAKE_SOURCE_DIR}/tests/system/clients/driver.c)
+set_target_properties (client_driver PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_link_libraries (client_driver PRIVATE argos_client PkgConfig::PC_jansson)
+
 #  The fuzz targets once more, without libFuzzer: each reads its corpus of tests/fuzz/corpus
 
 file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)

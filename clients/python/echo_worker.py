@@ -27,11 +27,11 @@ def on_request(request):
 
 
 def on_lease(lease):
-    if "text" not in lease.body:
+    if lease.type != "echo.job":
         lease.release(reject="invalid")  # It can never be done: a dead letter
         return
-    entry = {"text": lease.body["text"], "key": lease.key, "attempt": lease.attempt}
-    lease.done([argos.part("echo.done", "topic:" + options.service, entry)], then=lambda refused, _: refused and print(refused))
+    entry = argos.part("echo.done", "topic:" + options.service, {"attempt": lease.attempt, "job": lease.body})
+    lease.done([entry], then=lambda refused, _: refused and print(refused))
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -16,9 +16,11 @@ from conftest import BUILD, DEADLINE_S, ROOT, wait_until
 NODE = ROOT / "clients" / "node"
 PYTHON = ["/usr/bin/python3", "-B"]
 DRIVERS = {
+    "c": [str(BUILD / "tests" / "client_driver")],
     "python": [*PYTHON, str(ROOT / "tests" / "system" / "clients" / "driver.py")],
 }
 SAMPLES = {
+    "c": ([str(BUILD / "echo_worker")], [str(BUILD / "echo_adapter")]),
     "python": ([*PYTHON, str(ROOT / "clients" / "python" / "echo_worker.py")],
                [*PYTHON, str(ROOT / "clients" / "python" / "echo_adapter.py")]),
 }
@@ -98,6 +100,11 @@ class Driver(Program):
     def request(self, to, kind, body, timeout_ms=20000):
         return self.ask("request", to=to, type=kind, body=body, timeout_ms=timeout_ms)
 
+    def serve(self, service, slots):
+        """Returns when the broker knows: it has answered what was sent behind it."""
+        self.do("serve", service=service, slots=slots)
+        assert self.request("actor:broker", "broker.status", {})["code"] == "ok"
+
     def send(self, to, kind, body, **more):
         return self.ask("send", to=to, type=kind, body=body, **more)
 
@@ -129,15 +136,15 @@ def samples(request, programs):
     return start
 
 
-def leased(peer, service):
-    """How many messages of the service are leased."""
+def service(peer, name, member):
+    """A member of what the broker says of a service: leased, workers."""
     answer = peer.request("actor:broker", "broker.status", {})
-    return next((item["leased"] for item in answer["body"]["services"] if item["name"] == service), 0)
+    return next((item[member] for item in answer["body"]["services"] if item["name"] == name), 0)
 
 
 def test_requests_commits_and_topics(argosd, driver):
     worker, client = driver(argosd.endpoint, "worker"), driver(argosd.endpoint, "client")
-    worker.do("serve", service="echo", slots=4)
+    worker.serve("echo", 4)
 
     # A request, its refusals
     tag = client.do("request", to="service:echo", type="echo.request", body={"text": "grüße"}, timeout_ms=20000)
@@ -198,7 +205,7 @@ def test_requests_commits_and_topics(argosd, driver):
 def test_a_killed_broker_loses_nothing_and_doubles_nothing(daemon, driver):
     daemon.start()
     worker, client = driver(daemon.endpoint, "worker"), driver(daemon.endpoint, "client")
-    worker.do("serve", service="echo", slots=1)
+    worker.serve("echo", 1)
     client.do("subscribe", topic="echo", **{"from": 0})
     count, texts = 40, []
     tags = {client.do("send", to="service:echo", type="echo.job", body={"text": str(i)}, id=f"job-{i}", key="a") for i in range(count)}
@@ -233,20 +240,21 @@ def test_the_sample_worker(argosd, samples, programs):
     programs.append(client)
     worker = samples("worker", argosd, "echo")
     assert worker.line().startswith("serving echo")
+    wait_until(lambda: service(client, "echo", "workers") == 1)
     client.do("subscribe", topic="echo", **{"from": 0})
     assert client.request("service:echo", "echo.request", {"text": "hello"})["body"] == {"text": "hello"}
 
     # Killed with a message in hand: the next start gets it again, and says so
     worker.signal(signal.SIGSTOP)
     client.send("service:echo", "echo.job", {"text": "kept"}, key="a")
-    wait_until(lambda: leased(client, "echo") == 1)
+    wait_until(lambda: service(client, "echo", "leased") == 1)
     worker.kill()
     worker = samples("worker", argosd, "echo")
     entry = client.event("entry")
-    assert (entry["type"], entry["body"]) == ("echo.done", {"text": "kept", "key": "a", "attempt": 2})
+    assert (entry["type"], entry["body"]) == ("echo.done", {"attempt": 2, "job": {"text": "kept"}})
 
     # What can never be done is a dead letter
-    client.send("service:echo", "echo.job", {"nothing": 1}, id="bad", key="a")
+    client.send("service:echo", "echo.nonsense", {}, id="bad", key="a")
     dead = wait_until(lambda: client.request("store", "dead.list", {})["body"]["dead"])
     assert [letter["id"] for letter in dead] == ["bad"]
 
