@@ -14,6 +14,11 @@
 #define DRAIN_MAX 60000 //  Steps without faults before it is said that something is stuck
 #define BATCH_MAX 64    //  Requests of one transaction
 
+//  Local peers also pass answers on and deliver them, to services without an account
+
+#define ROLES                                                                                      \
+    "{\"sim\":{\"send\":[\"deliver.request service:deliver.>\"],\"lease\":[\"deliver.>\"]}}"
+
 //  ------------------------------------------------------------------------------------------------
 //  Chance
 
@@ -153,7 +158,10 @@ s_executed (void *arg, const argos_storage_req_t *req, const argos_storage_ans_t
 static void
 s_configure (world_t *self)
 {
+    static const char *const roles[] = { "adapter", "worker", "tool", "operator", "sim", NULL };
     argos_core_config_t *config = &self->net->config;
+    config->roles = ROLES;
+    config->ipc_roles = roles;
     config->lease_ms = ARGOS_SIM_LEASE_MS;
     config->quiet_ms = ARGOS_SIM_QUIET_MS;
     config->ping_ms = ARGOS_SIM_PING_MS;

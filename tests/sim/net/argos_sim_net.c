@@ -1,12 +1,13 @@
 //  argos_sim_net - core and store without threads, sockets and clocks.
 //
 //  Invariant: the core is entered only from here, never from within its own calls (requests wait in
-//  an array, messages in a list). A database in memory lives in SQLite's memdb under a name, held
-//  by one more connection that touches nothing, so that a crash loses no row.
+//  an array, messages in a list). A database in memory lives on argos_sim_disk, of which there is
+//  one: so does one such net at a time.
 
 #include "argos_sim_net.h"
 
 #include "argos_schema.h"
+#include "argos_sim_disk.h"
 #include "argos_store_priv.h"
 
 #include <assert.h>
@@ -99,6 +100,33 @@ s_stop (argos_sim_net_t *self)
     }
 }
 
+//  The oldest requests, at most max of them. Returns how many.
+
+static size_t
+s_take (argos_sim_net_t *self, argos_storage_req_t **requests, size_t max)
+{
+    size_t count = self->count < max ? self->count : max;
+    assert (count <= BATCH_MAX);
+    if (count)
+        memcpy (requests, self->requests, count * sizeof (argos_storage_req_t *));
+    self->count -= count;
+    if (self->count)
+        memmove (
+            self->requests, self->requests + count, self->count * sizeof (argos_storage_req_t *));
+    return count;
+}
+
+static void
+s_execute (argos_sim_net_t *self, argos_storage_req_t **requests, argos_storage_ans_t **answers,
+    size_t count)
+{
+    int rc = argos_store_batch (self->store, requests, answers, count, self->reason);
+    if (rc != 0) {
+        fprintf (stderr, "%s\n", self->reason);
+        abort ();
+    }
+}
+
 //  What a killed process leaves on the disk: the database and its log, as they are now. The store
 //  is closed on another copy, since closing tidies up.
 
@@ -141,6 +169,7 @@ argos_sim_net_new (const char *path)
     if (!ready) {
         //  Names of databases in memory are URIs; the store's own paths are none
         sqlite3_config (SQLITE_CONFIG_URI, 1);
+        argos_sim_disk_init ();
         if (argos_schema_init (self->reason) != 0) {
             fprintf (stderr, "%s\n", self->reason);
             abort ();
@@ -153,12 +182,8 @@ argos_sim_net_new (const char *path)
     self->wall = WALL;
     self->memory = strncmp (path, "memory:", 7) == 0;
     if (self->memory) {
-        snprintf (self->path, sizeof self->path, "file:/%s?vfs=memdb", path + 7);
-        sqlite3 *db = NULL;
-        int rc = sqlite3_open_v2 (
-            self->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
-        assert (rc == SQLITE_OK);
-        self->anchor = db;
+        snprintf (self->path, sizeof self->path, "file:/%s?vfs=simdisk", path + 7);
+        argos_sim_disk_clear ();
     }
     else {
         snprintf (self->path, sizeof self->path, "%s", path);
@@ -177,30 +202,93 @@ argos_sim_net_destroy (argos_sim_net_t **self_p)
     *self_p = NULL;
     s_stop (self);
     if (self->memory)
-        sqlite3_close (self->anchor);
+        argos_sim_disk_clear ();
     else
         s_remove (self->path);
     free (self->requests);
     free (self);
 }
 
+//  The process is gone at this instant; the disk keeps all that it has written.
+
 void
 argos_sim_net_crash (argos_sim_net_t *self)
 {
     char killed[sizeof self->path + 8];
-    if (!self->memory) {
-        snprintf (killed, sizeof killed, "%s.killed", self->path);
-        s_copy (self->path, killed, "");
-        s_copy (self->path, killed, "-wal");
+    if (self->memory) {
+        argos_sim_disk_arm (-1, NULL, NULL);
+        argos_sim_disk_picture (NULL, NULL);
+        s_stop (self);
+        argos_sim_disk_restore ();
+        s_start (self);
+        return;
     }
+    snprintf (killed, sizeof killed, "%s.killed", self->path);
+    s_copy (self->path, killed, "");
+    s_copy (self->path, killed, "-wal");
     s_stop (self);
-    if (!self->memory) {
-        s_remove (self->path);
-        s_copy (killed, self->path, "");
-        s_copy (killed, self->path, "-wal");
-        s_remove (killed);
-    }
+    s_remove (self->path);
+    s_copy (killed, self->path, "");
+    s_copy (killed, self->path, "-wal");
+    s_remove (killed);
     s_start (self);
+}
+
+//  A request whose row in `seen` tells whether the transaction that it was in is on the disk.
+
+static argos_storage_req_t *
+s_mark (argos_sim_net_t *self)
+{
+    static const char header[] = "{\"type\":\"cursor.put\",\"to\":\"store\"}";
+    static const char body[] = "{\"name\":\"mark\",\"value\":1}";
+    argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
+    req->now = self->wall;
+    snprintf (req->from, sizeof req->from, "mark");
+    snprintf (req->id, sizeof req->id, "mark-%d", ++self->marks);
+    req->parts[0].header = argos_frame_new (header, sizeof header - 1);
+    req->parts[0].body = argos_frame_new (body, sizeof body - 1);
+    return req;
+}
+
+static bool
+s_marked (argos_sim_net_t *self)
+{
+    char sql[96];
+    snprintf (sql, sizeof sql,
+        "SELECT count (*) FROM seen WHERE sender = 'mark' AND id = 'mark-%d'", self->marks);
+    return argos_sim_net_number (self, sql) == 1;
+}
+
+//  A batch with a mark is one transaction, so it is on the disk as a whole or not at all; the mark
+//  tells which.
+
+bool
+argos_sim_net_power (
+    argos_sim_net_t *self, size_t max, int after, int (*random) (void *arg, int limit), void *arg)
+{
+    argos_storage_req_t *requests[BATCH_MAX];
+    argos_storage_ans_t *answers[BATCH_MAX];
+    if (!self->memory) {
+        argos_sim_net_crash (self);
+        return true;
+    }
+    size_t count = s_take (self, requests, max < BATCH_MAX ? max : BATCH_MAX - 1);
+    requests[count++] = s_mark (self);
+    argos_sim_disk_full (false);
+    argos_sim_disk_arm (after, random, arg);
+    s_execute (self, requests, answers, count);
+    argos_sim_disk_picture (random, arg);
+    s_stop (self);
+    argos_sim_disk_restore ();
+    s_start (self);
+    bool kept = s_marked (self);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && self->executed)
+            self->executed (self->arg, requests[i], answers[i]);
+        argos_storage_ans_destroy (&answers[i]);
+        argos_storage_req_destroy (&requests[i]);
+    }
+    return kept;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -285,18 +373,10 @@ argos_sim_net_batch (argos_sim_net_t *self, size_t max, bool answer)
 {
     argos_storage_req_t *requests[BATCH_MAX];
     argos_storage_ans_t *answers[BATCH_MAX];
-    size_t count = self->count < max ? self->count : max;
+    size_t count = s_take (self, requests, max);
     if (count == 0)
         return 0;
-    assert (count <= BATCH_MAX);
-    memcpy (requests, self->requests, count * sizeof (argos_storage_req_t *));
-    self->count -= count;
-    memmove (self->requests, self->requests + count, self->count * sizeof (argos_storage_req_t *));
-    int rc = argos_store_batch (self->store, requests, answers, count, self->reason);
-    if (rc != 0) {
-        fprintf (stderr, "%s\n", self->reason);
-        abort ();
-    }
+    s_execute (self, requests, answers, count);
     for (size_t i = 0; self->executed && i < count; i++)
         self->executed (self->arg, requests[i], answers[i]);
     argos_core_clock (self->core, self->mono, self->wall);
@@ -307,6 +387,12 @@ argos_sim_net_batch (argos_sim_net_t *self, size_t max, bool answer)
         argos_storage_req_destroy (&requests[i]);
     }
     return count;
+}
+
+void
+argos_sim_net_chore (argos_sim_net_t *self)
+{
+    argos_store_chore (self->store, self->wall);
 }
 
 void

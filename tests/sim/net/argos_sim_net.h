@@ -24,8 +24,8 @@ typedef struct {
     argos_core_t *core;             //  The broker
     argos_store_t *store;           //  Its store
     char path[256];                 //  Of the database
-    bool memory;                    //  The database is memory that outlives the store
-    void *anchor;                   //  Keeps that memory
+    bool memory;                    //  The database is on argos_sim_disk
+    int marks;                      //  Transactions that were marked
     argos_core_config_t config;     //  For the next start
     int64_t mono, wall;             //  The clocks, msec
     argos_storage_req_t **requests; //  With the store
@@ -58,6 +58,13 @@ void argos_sim_net_destroy (argos_sim_net_t **self_p);
 //  Everything but the rows is lost; then a new start, with the index from the rows.
 void argos_sim_net_crash (argos_sim_net_t *self);
 
+//  A batch of up to max requests during which, just before the write or sync after the next `after`
+//  ones (or at its end), the power goes; then a new start. random(arg, limit) < limit decides what
+//  is left of writes that were not synced. Returns whether the batch is on the disk: only then
+//  `executed` is called. A database on a real disk sees a crash without a batch, true.
+bool argos_sim_net_power (
+    argos_sim_net_t *self, size_t max, int after, int (*random) (void *arg, int limit), void *arg);
+
 //  A message from a connection. Texts of JSON; body NULL = empty.
 void argos_sim_net_send (argos_sim_net_t *self, uint64_t conn, argos_sim_role_t role,
     const char *header, const char *body);
@@ -73,6 +80,9 @@ size_t argos_sim_net_batch (argos_sim_net_t *self, size_t max, bool answer);
 
 //  Batches until nothing waits.
 void argos_sim_net_settle (argos_sim_net_t *self);
+
+//  One chore of the store: a checkpoint or a slice of pruning.
+void argos_sim_net_chore (argos_sim_net_t *self);
 
 //  Both clocks go on, timers run, the rest settles.
 void argos_sim_net_sleep (argos_sim_net_t *self, int64_t ms);
