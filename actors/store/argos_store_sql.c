@@ -66,8 +66,6 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                               " AND lease IS NOT NULL LIMIT 1",
     [ARGOS_SQL_LANE_AHEAD] = "SELECT 1 FROM queue WHERE service = ?1 AND key = ?2 AND seq < ?3"
                              " AND not_before <= ?4 LIMIT 1",
-    [ARGOS_SQL_LANE_SIDE] = "SELECT 1 FROM queue WHERE service = ?1 AND key = ?2 AND side = 1"
-                            " AND seq <> ?3 AND not_before <= ?4 LIMIT 1",
     [ARGOS_SQL_LANE_MAIL] = "SELECT seq FROM queue WHERE service = ?1 AND key = ?2 AND side = 1"
                             " AND seq > ?3 AND not_before <= ?4 ORDER BY seq",
     [ARGOS_SQL_LANE_COUNT] = "SELECT count (*) FROM"

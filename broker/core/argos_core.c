@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define TIMERS_PER_TICK 256 //  So that a burst of deadlines doesn't hold up messages
+#define CLOCK_SET_MS 1000   //  The wall clock has been set when the clocks differ by so much
 
 //  The interned names of message types: a row of the index keeps a pointer
 
@@ -63,6 +64,7 @@ argos_core_new (
     self->io = *io;
     self->mono = self->started = mono;
     self->wall = wall;
+    self->offset = wall - mono;
     self->magic = argos_frame_new ("AR1", 3);
     self->empty = argos_frame_new ("", 0);
     self->access = s_access (config);
@@ -77,7 +79,7 @@ s_free_entries (entry_t *entries)
 {
     entry_t *entry, *next;
     DL_FOREACH_SAFE (entries, entry, next) {
-        free (entry->timer);
+        free (entry->deadline);
         free (entry->key);
         free (entry);
     }
@@ -244,8 +246,13 @@ argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos_err_
 void
 argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall)
 {
+    int64_t drift = wall - mono - self->offset;
     self->mono = mono;
     self->wall = wall;
+    if (drift < CLOCK_SET_MS && drift > -CLOCK_SET_MS)
+        return;
+    self->offset = wall - mono;
+    argos_lane_clock_set (self);
 }
 
 int64_t

@@ -155,6 +155,13 @@ struct service {
     UT_hash_handle hh;                      //  By name
 };
 
+//  A time of the wall clock that something waits for
+
+typedef struct {
+    argos_timer_t timer; //  Set for it, as the clock was then
+    int64_t wall;        //  Wall msec
+} deadline_t;
+
 //  A row of the queue, as the index knows it
 
 struct entry {
@@ -163,7 +170,7 @@ struct entry {
     lane_t *lane;         //  Where it stands; NULL while not_before is to come
     service_t *service;   //  Its service
     int64_t until;        //  Wall msec, 0 = never
-    argos_timer_t *timer; //  For until or not_before; NULL = none
+    deadline_t *deadline; //  until or not_before; NULL = none
     char *key;            //  Only while not_before is to come
     uint8_t strikes;      //  So far
     bool side, urgent;    //  Flags
@@ -248,6 +255,7 @@ struct argos_core {
     argos_core_config_t config;       //  Copy
     char store_id[33];                //  Copy
     argos_core_io_t io;               //  Where things go
+    int64_t offset;                   //  wall - mono that the deadlines were set with
     int64_t mono, wall, started;      //  The time, msec; mono at start
     argos_timers_t timers;            //  All timers
     argos_access_t *access;           //  Roles
@@ -340,6 +348,8 @@ void argos_lane_unshow (lane_t *lane, int64_t seq);
 void argos_lane_unlink (lane_t *lane);
 lane_t *argos_lane_of_head (argos_core_t *self, int64_t seq);
 void argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans);
+//  The wall clock was set: what waits for a time of it waits anew.
+void argos_lane_clock_set (argos_core_t *self);
 void argos_lane_lost (lane_t *lane, argos_err_t code);
 void argos_lane_adopt (lane_t *lane, uint64_t session);
 

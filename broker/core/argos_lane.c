@@ -152,10 +152,10 @@ argos_lane_park (lane_t *lane, int64_t until_mono, bool careful)
 static void
 s_free_entry (entry_t *entry)
 {
-    if (entry->timer)
-        argos_timer_clear (&entry->service->core->timers, entry->timer);
+    if (entry->deadline)
+        argos_timer_clear (&entry->service->core->timers, &entry->deadline->timer);
     argos_core_forget_type (entry->service->core, entry->type);
-    free (entry->timer);
+    free (entry->deadline);
     free (entry->key);
     free (entry);
 }
@@ -167,16 +167,17 @@ s_expired (void *arg)
 }
 
 static void
-s_set_entry_timer (entry_t *entry, int64_t wall, void (*fn) (void *))
+s_set_deadline (entry_t *entry, int64_t wall, void (*fn) (void *))
 {
     argos_core_t *self = entry->service->core;
-    if (!entry->timer) {
-        entry->timer = calloc (1, sizeof *entry->timer);
-        assert (entry->timer);
+    if (!entry->deadline) {
+        entry->deadline = calloc (1, sizeof *entry->deadline);
+        assert (entry->deadline);
     }
-    //  Stored times are wall clock; what was stored before a jump of the clock waits a day at most
+    entry->deadline->wall = wall;
     int64_t wait = wall - self->wall;
-    argos_timer_set (&self->timers, entry->timer, self->mono + (wait > 0 ? wait : 0), fn, entry);
+    argos_timer_set (
+        &self->timers, &entry->deadline->timer, self->mono + (wait > 0 ? wait : 0), fn, entry);
 }
 
 //  Put an entry into its lane, in order of seq as the store has it: what was to come later may be
@@ -198,7 +199,7 @@ s_join (entry_t *entry, const char *key)
     if (entry->side && !lane->careful)
         lane->park_until = 0;
     if (entry->until)
-        s_set_entry_timer (entry, entry->until, s_expired);
+        s_set_deadline (entry, entry->until, s_expired);
 }
 
 static void
@@ -211,6 +212,24 @@ s_due (void *arg)
     s_join (entry, key);
     free (key);
     argos_lane_settle (entry->lane);
+}
+
+//  What has joined its lane stays there, even if the clock was set back behind its time.
+
+void
+argos_lane_clock_set (argos_core_t *self)
+{
+    service_t *service, *next;
+    lane_t *lane, *next_lane;
+    entry_t *entry;
+    HASH_ITER (hh, self->services, service, next) {
+        DL_FOREACH (service->later, entry)
+            s_set_deadline (entry, entry->deadline->wall, s_due);
+        HASH_ITER (hh, service->lanes, lane, next_lane)
+            DL_FOREACH (lane->entries, entry)
+                if (entry->until)
+                    s_set_deadline (entry, entry->until, s_expired);
+    }
 }
 
 //  A row that the store has; the lane is not settled yet (its lease may follow).
@@ -233,7 +252,7 @@ argos_lane_insert (service_t *service, const char *key, const argos_storage_row_
         entry->key = strdup (key);
         assert (entry->key);
         DL_APPEND (service->later, entry);
-        s_set_entry_timer (entry, row->not_before, s_due);
+        s_set_deadline (entry, row->not_before, s_due);
         return entry;
     }
     s_join (entry, key);
@@ -350,17 +369,29 @@ argos_lane_freed (lane_t *lane, int strikes)
 }
 
 static entry_t *
-s_find (const lane_t *lane, int64_t seq)
+s_find (entry_t *entries, int64_t seq)
 {
     entry_t *entry;
-    DL_FOREACH (lane->entries, entry)
+    DL_FOREACH (entries, entry)
         if (entry->seq ==
             seq) //  NOLINT(clang-analyzer-unix.Malloc): what is freed is taken out before
             return entry;
     return NULL;
 }
 
-//  Rows of this lane are consumed: the head, or side messages that were taken.
+static void
+s_take_out (entry_t *entry)
+{
+    if (!entry->lane) {
+        DL_DELETE (entry->service->later, entry);
+        return;
+    }
+    DL_DELETE (entry->lane->entries, entry);
+    entry->lane->urgent -= entry->urgent;
+}
+
+//  Rows of this lane are consumed: the head, or side messages that were taken; also one that, after
+//  a restart with an earlier clock, is still to come.
 
 void
 argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
@@ -368,15 +399,16 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
     service_t *service = lane->service;
     uint64_t session = 0;
     for (size_t i = 0; i < count; i++) {
-        entry_t *entry = s_find (lane, gone[i]);
+        entry_t *entry = s_find (lane->entries, gone[i]);
+        if (!entry)
+            entry = s_find (service->later, gone[i]);
         if (!entry)
             continue;
         if (lane->state == LANE_LEASED && lane->head == entry->seq)
             session = s_unlease (lane);
         if (entry->shown && lane->shown > 0)
             lane->shown--;
-        DL_DELETE (lane->entries, entry);
-        lane->urgent -= entry->urgent;
+        s_take_out (entry);
         argos_service_count (service, -1);
         s_free_entry (entry);
     }
