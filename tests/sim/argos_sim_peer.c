@@ -82,6 +82,7 @@ argos_sim_peer_new (world_t *world, kind_t kind, argos_sim_role_t role, const ch
     self->instance = 1000;
     self->conn = ++world->last_conn;
     self->slots = 1 + argos_sim_random (world, 3);
+    self->node = role == ARGOS_ROLE_LOCAL ? argos_sim_random (world, ARGOS_SIM_NODES) : 0;
     world->peers[world->peer_count++] = self;
     return self;
 }
@@ -149,6 +150,7 @@ void
 argos_sim_peer_send (peer_t *self, frame_t *frame)
 {
     self->pinged = self->world->net->mono;
+    frame->at = argos_sim_fault_arrival (self->world, self);
     DL_APPEND (self->out, frame);
 }
 
@@ -285,6 +287,16 @@ s_session_refusal (peer_t *self, const char *re, const char *code)
             s_say_hello (self);
         return true;
     }
+    if (strcmp (code, "no_space") == 0 && strncmp (re, "serve", 5) == 0) {
+        self->state = PEER_DOWN; //  From the beginning
+        return true;
+    }
+    if (strncmp (re, "sub.", 4) == 0) {
+        if (strcmp (code, "no_space") != 0)
+            argos_sim_wrong (self->world, "%s: refused %s to %s", self->name, code, re);
+        argos_sim_reader_refused (self, re + 4);
+        return true;
+    }
     if (strcmp (code, "credit") == 0 || strcmp (code, "superseded") == 0 ||
         strcmp (re, self->hello) == 0 || strncmp (re, "serve", 5) == 0)
         argos_sim_wrong (self->world, "%s: refused %s to %s", self->name, code, re);
@@ -326,11 +338,13 @@ argos_sim_peer_receive (peer_t *self, argos_sim_msg_t *msg)
 {
     const char *type = argos_sim_text (msg->header, "type");
     bool ours = strcmp (argos_sim_text (msg->header, "re"), self->hello) == 0;
+    self->heard = self->world->net->mono;
     if (self->state == PEER_OPEN)
         s_receive_open (self, msg);
     else if (self->state == PEER_HELLO && ours && strcmp (type, "welcome") == 0)
         s_welcome (self, msg);
-    else if (self->state == PEER_HELLO && ours && strcmp (type, "refused") == 0)
+    else if (self->state == PEER_HELLO && ours && strcmp (type, "refused") == 0 &&
+             strcmp (argos_sim_text (msg->body, "code"), "no_space") != 0)
         argos_sim_wrong (
             self->world, "%s: hello refused %s", self->name, argos_sim_text (msg->body, "code"));
     argos_sim_msg_destroy (&msg);
@@ -362,6 +376,12 @@ static void
 s_act_open (peer_t *self)
 {
     int64_t now = self->world->net->mono;
+    //  No answer to its pings: another connection
+    if (self->role == ARGOS_ROLE_LOCAL && !self->in && now - self->heard > ARGOS_SIM_LEASE_MS) {
+        argos_sim_trace (self->world, "%s: hears nothing", self->name);
+        argos_sim_peer_cut (self, true);
+        return;
+    }
     if (self->role == ARGOS_ROLE_LOCAL && now - self->pinged >= ARGOS_SIM_PING_MS)
         argos_sim_peer_send (self, argos_sim_frame_new ("{\"type\":\"ping\"}", NULL));
     if (argos_sim_chance (self->world, 500))

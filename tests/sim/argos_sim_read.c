@@ -21,6 +21,14 @@ argos_sim_reader_reset (peer_t *self)
     self->credit = self->received = 0;
 }
 
+void
+argos_sim_reader_refused (peer_t *self, const char *topic)
+{
+    for (int i = 0; i < self->reading_count; i++)
+        if (strcmp (self->readings[i].name, topic) == 0)
+            self->readings[i].subscribed = false;
+}
+
 static void
 s_grant (peer_t *self)
 {

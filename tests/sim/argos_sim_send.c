@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_MAX 300 //  Msec until a side message joins its lane, at most
-
 void
 argos_sim_sender_new (world_t *world, int number)
 {
@@ -40,7 +38,7 @@ s_message (world_t *world, const stream_t *stream, bool side)
     message->relay = stream->relay;
     message->side = side;
     if (side && argos_sim_random (world, 3) == 0)
-        message->not_before = world->net->wall + argos_sim_random (world, LATE_MAX);
+        message->not_before = world->net->wall + argos_sim_random (world, world->odds.late);
     HASH_ADD_STR (world->messages, id, message);
     return message;
 }
@@ -135,6 +133,8 @@ argos_sim_sender_answered (peer_t *self, pending_t *pending, const argos_sim_msg
 {
     message_t *message;
     int64_t seq = argos_sim_int (msg->body, "seq");
+    if (strcmp (argos_sim_text (msg->body, "code"), "no_space") == 0)
+        return; //  Again, when it has no patience any more
     HASH_FIND_STR (self->world->messages, pending->id, message);
     if (!message || strcmp (argos_sim_text (msg->header, "type"), "accepted") != 0)
         argos_sim_wrong (self->world, "%s: %s was refused %s", self->name, pending->id,

@@ -416,6 +416,8 @@ s_refused (peer_t *self, work_t *work, ask_t ask, const argos_sim_msg_t *msg)
         work->plain = work->plain || conflict;
         work->waits = false;
     }
+    else if (strcmp (code, "no_space") == 0)
+        work->waits = false;
     else {
         argos_sim_wrong (self->world, "%s: %s refused %s: %s", self->name, work->own, code,
             argos_sim_text (msg->body, "reason"));

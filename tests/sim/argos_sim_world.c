@@ -92,7 +92,7 @@ static void
 s_draw_odds (world_t *self)
 {
     odds_t *odds = &self->odds;
-    odds->steps = 300 + argos_sim_random (self, 2000);
+    odds->steps = 300 + argos_sim_random (self, 1500);
     odds->crash = argos_sim_random (self, 60);
     odds->kill = argos_sim_random (self, 60);
     odds->cut = argos_sim_random (self, 80);
@@ -103,6 +103,15 @@ s_draw_odds (world_t *self)
     odds->side = argos_sim_random (self, 60);
     odds->batch = argos_sim_random (self, 2) ? BATCH_MAX : 1 + argos_sim_random (self, 8);
     odds->pipeline = 1 + argos_sim_random (self, 3);
+    odds->power = argos_sim_random (self, 2) ? argos_sim_random (self, 100) : 0;
+    odds->part = argos_sim_random (self, 2) ? argos_sim_random (self, 40) : 0;
+    odds->slow = argos_sim_random (self, 2) ? argos_sim_random (self, 40) : 0;
+    odds->jump = argos_sim_random (self, 3) ? 0 : argos_sim_random (self, 40);
+    odds->full = argos_sim_random (self, 4) ? 0 : argos_sim_random (self, 40);
+    odds->late = argos_sim_random (self, 4) ? 300 : 3000;
+    //  Who has sent a second message can't hold it back when the first one is refused
+    if (odds->full)
+        odds->pipeline = 1;
 }
 
 static void
@@ -221,6 +230,7 @@ argos_sim_world_destroy (world_t **self_p)
         free (message);
     }
     //  NOLINTEND(clang-analyzer-unix.Malloc)
+    argos_sim_stand_forget (self);
     argos_sim_net_destroy (&self->net);
     argos_sim_shadow_destroy (&self->shadow);
     free (self);
@@ -241,8 +251,10 @@ s_collect (world_t *self)
         for (int i = 0; i < self->peer_count && !peer; i++)
             if (self->peers[i]->conn == msg->conn)
                 peer = self->peers[i];
-        if (peer)
+        if (peer) {
+            msg->at = argos_sim_fault_arrival (self, peer);
             DL_APPEND (peer->in, msg);
+        }
         else
             argos_sim_msg_destroy (&msg);
     }
@@ -271,13 +283,16 @@ s_awake (const peer_t *peer)
 static bool
 s_has_out (const peer_t *peer)
 {
-    return peer->out != NULL;
+    int64_t now = peer->world->net->mono;
+    return peer->out && peer->out->at <= now && peer->world->links[peer->node].up <= now;
 }
 
 static bool
 s_has_in (const peer_t *peer)
 {
-    return peer->in && s_awake (peer);
+    int64_t now = peer->world->net->mono;
+    return peer->in && peer->in->at <= now && peer->world->links[peer->node].down <= now &&
+           s_awake (peer);
 }
 
 static void
@@ -326,50 +341,7 @@ s_pass_time (world_t *self, int ms)
     argos_core_clock (self->net->core, self->net->mono, self->net->wall);
     if (argos_core_due (self->net->core) <= self->net->mono)
         argos_core_tick (self->net->core);
-}
-
-//  ------------------------------------------------------------------------------------------------
-//  Breaking
-
-//  kill -9 of the process: some requests may still be executed, their answers are lost.
-
-static void
-s_crash (world_t *self)
-{
-    for (int i = argos_sim_random (self, 3); i > 0; i--)
-        argos_sim_net_batch (self->net, 1 + (size_t) argos_sim_random (self, 8), false);
-    argos_sim_trace (self, "** kill -9 of the broker");
-    self->crashes++;
-    for (int i = 0; i < self->peer_count; i++) {
-        if (self->peers[i]->role == ARGOS_ROLE_CORE)
-            argos_sim_peer_kill (self->peers[i]);
-        else
-            argos_sim_peer_cut (self->peers[i], argos_sim_random (self, 2) != 0);
-    }
-    argos_sim_net_crash (self->net);
-    argos_sim_shadow_restarted (self->shadow, self->net);
-}
-
-static void
-s_break (world_t *self)
-{
-    peer_t *peer = self->peers[argos_sim_random (self, self->peer_count)];
-    if (argos_sim_chance (self, self->odds.crash))
-        s_crash (self);
-    if (argos_sim_chance (self, self->odds.kill)) {
-        argos_sim_trace (self, "** kill -9 of %s", peer->name);
-        self->kills++;
-        argos_sim_peer_kill (peer);
-    }
-    if (argos_sim_chance (self, self->odds.cut) && peer->role == ARGOS_ROLE_LOCAL) {
-        argos_sim_trace (self, "** %s loses its connection", peer->name);
-        argos_sim_peer_cut (peer, argos_sim_random (self, 2) != 0);
-    }
-    if (argos_sim_chance (self, self->odds.stall)) {
-        int ms = argos_sim_random (self, 3 * ARGOS_SIM_LEASE_MS);
-        argos_sim_trace (self, "** %s stops for %d ms", peer->name, ms);
-        peer->stalled = self->net->mono + ms;
-    }
+    argos_sim_fault_pass (self);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -394,7 +366,7 @@ s_step (world_t *self)
     if (self->calm && s_dull (self))
         s_pass_time (self, argos_sim_random (self, ARGOS_SIM_PING_MS));
     if (!self->calm)
-        s_break (self);
+        argos_sim_fault (self);
     if (dice < 25)
         s_carry_out (self);
     else if (dice < 50)
@@ -406,6 +378,8 @@ s_step (world_t *self)
             self->net, 1 + (size_t) argos_sim_random (self, self->odds.batch), true);
     else
         s_pass_time (self, argos_sim_random (self, self->calm ? 60 : 20));
+    if (argos_sim_chance (self, 20))
+        argos_sim_net_chore (self->net);
     s_collect (self);
 }
 
@@ -464,11 +438,11 @@ argos_sim_world_run (world_t *self)
         if (self->step % 150 == 0 && s_over (self))
             break;
     }
-    self->calm = true;
-    for (int i = 0; i < self->peer_count; i++)
-        self->peers[i]->stalled = 0;
+    argos_sim_fault_heal (self);
     for (int i = 0; i < DRAIN_MAX && !self->failed; i++) {
         s_step (self);
+        if (i % 50 == 0)
+            argos_sim_stand (self);
         if (i % 50 == 0 && s_over (self))
             break;
     }

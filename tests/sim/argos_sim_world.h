@@ -8,6 +8,7 @@
 #ifndef ARGOS_SIM_WORLD_H
 #define ARGOS_SIM_WORLD_H
 
+#include "argos_sim_disk.h"
 #include "argos_sim_net.h"
 #include "argos_sim_shadow.h"
 
@@ -24,6 +25,8 @@
 #define ARGOS_SIM_LEASE_MS 800 //  Silence that ends leases
 #define ARGOS_SIM_QUIET_MS 300 //  Silence after which nothing is leased
 #define ARGOS_SIM_PING_MS 100  //  Distance of pings
+#define ARGOS_SIM_NODES 3      //  Hosts; 0 is the core's
+#define ARGOS_SIM_STARVE 20000 //  Msec in which a lane with something due has to get on
 
 typedef struct world world_t;
 typedef struct peer peer_t;
@@ -35,6 +38,7 @@ typedef struct frame {
     char *part_headers[ARGOS_SIM_PARTS]; //  Parts of a commit
     char *part_bodies[ARGOS_SIM_PARTS];  //  Theirs
     size_t part_count;                   //  How many
+    int64_t at;                          //  When it arrives, mono msec
     struct frame *prev, *next;           //  On the link
 } frame_t;
 
@@ -120,12 +124,13 @@ struct peer {
     argos_sim_role_t role;                //  Through which door
     char name[32];                        //  Its name
     int64_t instance;                     //  Start of its process
+    int node;                             //  Host that it runs on
     uint64_t conn;                        //  Its connection
     peer_state_t state;                   //  How far it is
     char hello[96];                       //  Id of the hello on its way
     int64_t hello_at;                     //  When it was sent
     int64_t stalled;                      //  Does nothing before this time
-    int64_t pinged;                       //  Time of the last frame
+    int64_t pinged, heard;                //  Time of the last frame sent, received
     int64_t used, granted;                //  Send window
     int ids;                              //  Ids made
     frame_t *out;                         //  On the way to the core
@@ -166,12 +171,33 @@ typedef struct {
 
 typedef struct {
     int crash, kill, cut, stall; //  Faults
+    int power;                   //  Crashes that are of the whole host, per 100
+    int part, slow;              //  Links: cut one way or both, slow
+    int jump, full;              //  Jumps of the wall clock, a full disk
+    int late;                    //  Msec until a message joins its lane, at most
     int again, park, reject;     //  Impatience, releases
     int side;                    //  Side messages, per 100
     int batch;                   //  Requests of a batch at most
     int pipeline;                //  Unsettled messages of a conversation
     int steps;                   //  Steps with faults
 } odds_t;
+
+//  The way between a host and the core
+
+typedef struct {
+    int64_t up, down; //  Nothing arrives before this time: at the core, at the peers; mono msec
+    int delay;        //  Msec that a frame takes, at most
+} link_t;
+
+//  How long a lane has been as it is
+
+typedef struct {
+    char name[160];    //  Service and key
+    char state[96];    //  What would change if it got on
+    int64_t since;     //  Mono msec
+    int look;          //  Number of the look that saw it last
+    UT_hash_handle hh; //  By name
+} standing_t;
 
 struct world {
     uint64_t seed, random;          //  Seed, state of the generator
@@ -183,6 +209,10 @@ struct world {
     odds_t odds;                    //  Of this seed
     argos_sim_net_t *net;           //  Core and store
     argos_sim_shadow_t *shadow;     //  What the store should know
+    link_t links[ARGOS_SIM_NODES];  //  By node
+    int64_t full_until;             //  The disk is full before this time, mono msec
+    standing_t *standings;          //  Lanes with something due
+    int look;                       //  Looks at them
     peer_t *peers[ARGOS_SIM_PEERS]; //  Everybody
     int peer_count;                 //  How many
     uint64_t last_conn;             //  Last connection number
@@ -203,6 +233,15 @@ void argos_sim_wrong (world_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 void argos_sim_trace (world_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
+
+//  argos_sim_fault.c: what breaks, and heals
+void argos_sim_fault (world_t *world);
+//  What is over by itself is over: a full disk.
+void argos_sim_fault_pass (world_t *world);
+//  Everything is whole from now on.
+void argos_sim_fault_heal (world_t *world);
+//  When a frame that is sent now arrives over the link.
+int64_t argos_sim_fault_arrival (world_t *world, const peer_t *peer);
 
 //  argos_sim_peer.c: the rules that every peer follows
 peer_t *argos_sim_peer_new (world_t *world, kind_t kind, argos_sim_role_t role, const char *name);
@@ -244,7 +283,13 @@ work_t *argos_sim_work_find (peer_t *self, int64_t lease);
 void argos_sim_reader_act (peer_t *self);
 void argos_sim_reader_entry (peer_t *self, const argos_sim_msg_t *msg);
 void argos_sim_reader_reset (peer_t *self);
+//  A subscription did not come about.
+void argos_sim_reader_refused (peer_t *self, const char *topic);
 bool argos_sim_reader_done (const peer_t *self);
+
+//  argos_sim_stand.c: whether every lane gets on, when nothing breaks any more
+void argos_sim_stand (world_t *world);
+void argos_sim_stand_forget (world_t *world);
 
 //  argos_sim_check.c: at the end, when nothing is on its way
 void argos_sim_check (world_t *world);

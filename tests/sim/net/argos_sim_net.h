@@ -17,6 +17,7 @@
 typedef struct argos_sim_msg {
     uint64_t conn;                     //  To whom
     json_t *header, *meta, *body;      //  Parsed frames; never NULL
+    int64_t at;                        //  For the test: when it arrives
     struct argos_sim_msg *prev, *next; //  In the order of sending
 } argos_sim_msg_t;
 
