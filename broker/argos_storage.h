@@ -44,7 +44,8 @@ typedef struct {
                                    //  Answer, entry of a topic, journal: the complete number
     int64_t seq;                   //  Answer, commit: seq of the inserted row (0: not a queue part)
     int64_t at;                    //  Answer: wall clock of storing, msec
-    char from[ARGOS_NAME_MAX + 1]; //  Answer, journal: publisher
+    char from[ARGOS_NAME_MAX + 1]; //  Answer, journal: publisher; commit, entry of a topic: the
+                                   //  topic's owner
 } argos_storage_part_t;
 
 typedef struct {
@@ -67,6 +68,7 @@ typedef struct {
     int64_t seq, lease, n, seen;    //  COMMIT, LEASE, RELEASE, MAIL: as in the header
     bool done;                      //  COMMIT: consumes the row
     bool trusted;   //  COMMIT: the sender has role core (may state hops of a chain it continues)
+    bool any_topic; //  COMMIT: may write to topics of other owners
     int64_t boot;   //  TOPIC: the current boot
     int64_t number; //  JOURNAL: from
     int64_t delay_until; //  RELEASE: wall clock, 0 = none

@@ -17,7 +17,7 @@
 
 typedef struct {
     int64_t id;                     //  Row, 0 = there is none
-    char owner[ARGOS_NAME_MAX + 1]; //  Who may read it
+    char owner[ARGOS_NAME_MAX + 1]; //  Base name of who made it, may write to it
     int64_t boot;                   //  Start in which it was made
     bool closed;                    //  Nothing follows
     int64_t newest;                 //  Newest kept number, -1 = none
@@ -82,6 +82,10 @@ argos_store_entry (argos_store_t *self, argos_store_unit_t *unit)
 {
     const argos_storage_part_t *part = &unit->req->parts[unit->part];
     topic_t topic = s_find_or_make (self, unit->header->name, unit->sender);
+    argos_storage_part_t *answer = &unit->ans->parts[unit->part];
+    memcpy (answer->from, topic.owner, sizeof answer->from);
+    if (!self->failed && !unit->req->any_topic && strcmp (topic.owner, unit->sender) != 0)
+        return argos_store_refuse (unit->ans, ARGOS_DENIED, "the topic belongs to another");
     if (self->failed || topic.closed)
         return true;
     int64_t number = part->number + ((self->info.boot - topic.boot) << BOOT_SHIFT);
@@ -95,8 +99,8 @@ argos_store_entry (argos_store_t *self, argos_store_unit_t *unit)
             unit->ans, ARGOS_CONFLICT, "an entry of that number is there already");
     if (unit->header->last)
         argos_store_run (self, ARGOS_SQL_TOPIC_CLOSE, "ii", topic.id, self->now);
-    unit->ans->parts[unit->part].number = number;
-    unit->ans->parts[unit->part].at = self->now;
+    answer->number = number;
+    answer->at = self->now;
     return true;
 }
 

@@ -36,7 +36,8 @@ argos_core_config_init (argos_core_config_t *config)
         .service_max = 2000000,
         .ring_bytes = 64 << 20,
         .ring_entries = 4096,
-        .linger_ms = 300000 };
+        .linger_ms = 300000,
+        .slow_ms = 30000 };
 }
 
 //  The configuration has been checked with the same function.
@@ -69,6 +70,7 @@ argos_core_new (
     self->empty = argos_frame_new ("", 0);
     self->access = s_access (config);
     self->keyring = argos_keyring_new (config->tokens);
+    self->patterns = argos_trie_new ();
     self->self = argos_session_new (self, 0, "broker");
     self->self->role = argos_access_core (self->access);
     return self;
@@ -147,6 +149,7 @@ argos_core_destroy (argos_core_t **self_p)
     topic_t *topic, *next_topic;
     HASH_ITER (hh, self->topics, topic, next_topic)
         argos_topic_free (topic);
+    argos_trie_destroy (&self->patterns);
     HASH_CLEAR (hh_head, self->heads);
     s_free_services (self);
     struct intern *name, *next_name;
@@ -365,7 +368,7 @@ s_credit (session_t *session, const argos_header_t *header, argos_frame_t **fram
     else {
         session->credit_messages = messages;
         session->credit_bytes = bytes;
-        argos_topic_credit (session);
+        argos_reader_credit (session);
     }
     json_decref (body);
     return false;
@@ -389,7 +392,7 @@ static bool
 s_subscribe (session_t *session, const argos_header_t *header, argos_frame_t **frames, size_t count)
 {
     (void) count;
-    argos_topic_subscribe (session, header, frames[3]);
+    argos_subscribe_begin (session, header, frames[3]);
     return false;
 }
 
@@ -399,7 +402,7 @@ s_unsubscribe (
 {
     (void) frames;
     (void) count;
-    argos_topic_unsubscribe (session, header);
+    argos_subscribe_end (session, header);
     return false;
 }
 
@@ -620,7 +623,7 @@ argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans)
         argos_topic_answered (self, item, ans);
         break;
     case ARGOS_ST_JOURNAL:
-        argos_topic_paged (self, item, ans);
+        argos_reader_paged (self, item, ans);
         break;
     case ARGOS_ST_INDEX:
         break; //  Asked before the core is made

@@ -11,6 +11,7 @@
 #include "argos_core.h"
 #include "argos_keyring.h"
 #include "argos_timer.h"
+#include "argos_trie.h"
 #include "argos_writer.h"
 
 #include <jansson.h>
@@ -26,6 +27,7 @@ typedef struct topic topic_t;
 typedef struct item item_t;
 typedef struct request request_t;
 typedef struct subscription subscription_t;
+typedef struct pattern pattern_t;
 
 //  Whom a store request is served before
 
@@ -103,6 +105,9 @@ struct session {
     session_t *prev, *next;                  //  In that ring
     worker_t *workers;                       //  What it serves
     subscription_t *subscriptions;           //  What it reads
+    subscription_t *stuck;                   //  Those of them whose next entry can't go now
+    pattern_t *patterns;                     //  What it reads by pattern
+    int64_t reads;                           //  Subscriptions by name
     request_t *held;                         //  Requests that it works on
     UT_hash_handle hh;                       //  By connection
     UT_hash_handle hh_number;                //  By number
@@ -216,39 +221,59 @@ typedef struct ring_entry {
     bool kept, keyframe, last;      //  Flags
     int64_t at;                     //  Wall msec
     char from[ARGOS_NAME_MAX + 1];  //  Publisher
+    uint64_t session;               //  Its session; 0 = may publish to topics of others
     argos_frame_t *header, *body;   //  As published
     struct ring_entry *prev, *next; //  In order of count
 } ring_entry_t;
 
 struct topic {
-    argos_core_t *core;            //  Ours
-    char name[ARGOS_TO_MAX + 1];   //  Name
-    bool based;                    //  base is known
-    int64_t base;                  //  Complete number = base + count
-    bool looked;                   //  The store has been asked about it
-    bool asking;                   //  and has not answered yet
-    int64_t kept;                  //  No kept number of an earlier boot is greater, -1 = none
-    int64_t newest;                //  Newest kept number when the store was asked, -1 = none
-    int64_t counter;               //  Next count
-    bool closing, closed;          //  A last entry is on its way; is out
-    int busy;                      //  Requests to the store that refer to it
-    ring_entry_t *ring;            //  In order
-    int64_t entries, bytes;        //  In the ring
-    int64_t dropped;               //  Counts below this were dropped from the ring
-    subscription_t *subscriptions; //  Readers
-    argos_timer_t timer;           //  End of the linger
-    UT_hash_handle hh;             //  By name
+    argos_core_t *core;             //  Ours
+    char name[ARGOS_TO_MAX + 1];    //  Name
+    char owner[ARGOS_NAME_MAX + 1]; //  Base name of who made it, "" = not known
+    bool based;                     //  base is known
+    int64_t base;                   //  Complete number = base + count
+    bool looked;                    //  The store has been asked about it
+    bool asking;                    //  and has not answered yet
+    int64_t kept;                   //  No kept number of an earlier boot is greater, -1 = none
+    int64_t newest;                 //  Newest kept number when the store was asked, -1 = none
+    int64_t counter;                //  Next count
+    bool closed;                    //  The last entry is out
+    int busy;                       //  Requests to the store that refer to it
+    ring_entry_t *ring;             //  In order
+    int64_t entries, bytes;         //  In the ring
+    int64_t dropped;                //  Counts below this were dropped from the ring
+    subscription_t *subscriptions;  //  Readers
+    int64_t readers;                //  Those by its name
+    argos_timer_t timer;            //  End of the linger
+    UT_hash_handle hh;              //  By name
 };
+
+//  A reader's place in a topic
 
 struct subscription {
     session_t *session;                   //  Reader
     topic_t *topic;                       //  What it reads
-    char id[ARGOS_ID_MAX + 1];            //  Id of the subscribe
+    pattern_t *pattern;                   //  By which pattern, NULL = by name
+    char id[ARGOS_ID_MAX + 1];            //  By name: id of the subscribe
     int64_t next;                         //  Next complete number
+    int64_t live;                         //  By pattern: count it begins with, until base is known
     bool ended;                           //  `end` has been sent
     bool paging;                          //  A page of the journal is on its way
+    bool stuck;                           //  In its session's stuck list
+    argos_timer_t timer;                  //  While it takes nothing of what waits: its end
     subscription_t *prev, *next_of_topic; //  In the topic's list
     subscription_t *sprev, *snext;        //  In the session's list
+    subscription_t *wprev, *wnext;        //  In the session's stuck list
+};
+
+//  A subscription by pattern: has one of the above on each topic that fits
+
+struct pattern {
+    session_t *session;          //  Reader
+    char id[ARGOS_ID_MAX + 1];   //  Id of the subscribe
+    char text[ARGOS_TO_MAX + 1]; //  The pattern
+    pattern_t *prev, *next;      //  With the same text
+    pattern_t *sprev, *snext;    //  In the session's list
 };
 
 struct argos_core {
@@ -276,6 +301,7 @@ struct argos_core {
     lane_t *heads;                    //  Leased lanes, by head
     request_t *requests;              //  By requester and id
     topic_t *topics;                  //  By name
+    argos_trie_t *patterns;           //  Lists of pattern_t by text
     int64_t rings_bytes;              //  All rings together
     struct intern *types;             //  Interned type names
     int64_t careful_until;            //  Before this no message with 8 strikes is leased
@@ -310,6 +336,7 @@ void argos_session_settle (session_t *session, int64_t bytes);
 void argos_session_grant (session_t *session);
 bool argos_session_may_send (
     const session_t *session, argos_to_t to, const char *name, const argos_header_t *header);
+bool argos_session_any_topic (const session_t *session);
 bool argos_session_may_serve (const session_t *session, const char *service);
 bool argos_session_may_read (const session_t *session, const char *topic, bool pattern);
 session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);
@@ -381,14 +408,34 @@ topic_t *argos_topic_get (argos_core_t *self, const char *name);
 ring_entry_t *argos_topic_append (topic_t *topic, const session_t *session,
     const argos_header_t *header, argos_frame_t *head, argos_frame_t *body);
 void argos_topic_publish (session_t *session, const argos_header_t *header, argos_frame_t **frames);
-void argos_topic_settled (topic_t *topic, ring_entry_t *slot, bool stored, int64_t number);
-void argos_topic_subscribe (session_t *session, const argos_header_t *header, argos_frame_t *body);
-void argos_topic_unsubscribe (session_t *session, const argos_header_t *header);
+void argos_topic_settled (
+    topic_t *topic, ring_entry_t *slot, bool stored, int64_t number, const char *owner);
 void argos_topic_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
-void argos_topic_paged (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
-void argos_topic_credit (session_t *session);
-void argos_topic_leave (session_t *session);
+void argos_topic_look (topic_t *topic);
+bool argos_topic_known (const topic_t *topic);
+int64_t argos_topic_ring_first (const topic_t *topic);
+int64_t argos_topic_newest (const topic_t *topic);
+void argos_topic_maybe_free (topic_t *topic);
 void argos_topic_free (topic_t *topic);
+
+//  argos_reader.c
+subscription_t *argos_reader_new (session_t *session, topic_t *topic, pattern_t *pattern);
+void argos_reader_drop (subscription_t *sub); //  The topic stays
+void argos_reader_free (subscription_t *sub); //  The topic may go
+void argos_reader_pump (subscription_t *sub);
+void argos_reader_pump_all (topic_t *topic);
+void argos_reader_end_all (topic_t *topic);
+void argos_reader_say_end (const session_t *session, const char *id, int64_t newest, bool closed);
+void argos_reader_paged (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_reader_credit (session_t *session);
+
+//  argos_subscribe.c
+void argos_subscribe_begin (session_t *session, const argos_header_t *header, argos_frame_t *body);
+void argos_subscribe_end (session_t *session, const argos_header_t *header);
+void argos_subscribe_join (topic_t *topic);
+void argos_subscribe_part (topic_t *topic);
+void argos_subscribe_leave (session_t *session);
+void argos_subscribe_free_pattern (pattern_t *pattern);
 
 //  argos_admin.c
 void argos_admin_request (

@@ -123,7 +123,7 @@ s_drop_part (part_t *part)
     }
     if (part->topic) {
         part->topic->busy--;
-        argos_topic_settled (part->topic, part->slot, false, 0);
+        argos_topic_settled (part->topic, part->slot, false, 0, "");
         part->topic = NULL;
     }
 }
@@ -255,6 +255,8 @@ s_part (session_t *session, const argos_header_t *header, bool admission, int in
     case ARGOS_TO_TOPIC:
         if (!header->durable)
             return s_fault (ARGOS_INVALID, "a part to a topic is durable", index);
+        if (argos_trie_is_pattern (header->name))
+            return s_fault (ARGOS_INVALID, "a pattern can only be read", index);
         break;
     case ARGOS_TO_STORE:
         break;
@@ -336,6 +338,7 @@ s_commit_item (session_t *session, const argos_header_t *header, size_t part_cou
     req->seen = header->seen;
     req->done = item->done;
     req->trusted = argos_role_all (session->role);
+    req->any_topic = argos_session_any_topic (session);
     req->take_count = header->take_count;
     memcpy (req->take, header->take, header->take_count * sizeof header->take[0]);
     return item;
@@ -508,7 +511,8 @@ s_committed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans)
             part->topic = NULL;
             topic->busy--;
             //  The store lets go of what comes after the last entry
-            argos_topic_settled (topic, part->slot, ans->parts[i].at != 0, ans->parts[i].number);
+            argos_topic_settled (
+                topic, part->slot, ans->parts[i].at != 0, ans->parts[i].number, ans->parts[i].from);
         }
     }
     if (applied && ans->gone_count) {

@@ -32,6 +32,15 @@ argos_session_may_send (
     return argos_role_may_send (session->role, &scope, header->type, to, name);
 }
 
+//  Whether it may publish to topics that others have made.
+
+bool
+argos_session_any_topic (const session_t *session)
+{
+    return argos_role_all (session->role) ||
+           strcmp (argos_role_name (session->role), "operator") == 0;
+}
+
 bool
 argos_session_may_serve (const session_t *session, const char *service)
 {
@@ -67,7 +76,7 @@ argos_session_free (session_t *session)
 {
     argos_core_t *self = session->core;
     session->open = false; //  Nothing is handed to it any more
-    argos_topic_leave (session);
+    argos_subscribe_leave (session);
     argos_request_leave (session);
     argos_service_leave (session);
     argos_intake_forget (session);
@@ -150,7 +159,7 @@ argos_session_heard (session_t *session)
         return;
     session->quiet = false;
     argos_service_woken (session);
-    argos_topic_credit (session);
+    argos_reader_credit (session);
     lane_t *lane, *next;
     HASH_ITER (hh_head, session->core->heads, lane, next)
         if (lane->session == session->number)

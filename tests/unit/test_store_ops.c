@@ -207,6 +207,7 @@ the_state_of_a_run_comes_from_its_lane_until_it_is_finished (void **state)
         "{\"type\":\"run.cancelled\",\"to\":\"topic:run." RUN "\",\"durable\":true,\"last\":true}",
         "{}");
     req->parts[1].number = 5;
+    req->any_topic = true;
     assert_int_equal (kit_do (kit, req)->code, ARGOS_OK);
     assert_string_equal (s_run_state (kit), "cancelled");
     assert_string_equal (s_text (s_get (kit, "run"), "last_event"), "run.cancelled");
@@ -253,6 +254,8 @@ s_topic (kit_t *kit, const char *name, const char *owner)
     return kit_do (kit, req);
 }
 
+static bool s_any_topic = true; //  The sender of an entry may write to the topics of others
+
 static argos_err_t
 s_entry (kit_t *kit, const char *topic, int64_t number, const char *members, size_t size)
 {
@@ -260,6 +263,7 @@ s_entry (kit_t *kit, const char *topic, int64_t number, const char *members, siz
     char header[256], *body = malloc (size + 3);
     argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
     req->trusted = true; //  The body is of no interest here
+    req->any_topic = s_any_topic;
     snprintf (req->from, sizeof req->from, "agent.2@muscle");
     snprintf (req->id, sizeof req->id, "e%d", ++count);
     snprintf (header, sizeof header,
@@ -291,7 +295,13 @@ a_topic_keeps_its_owner_and_numbers_never_repeat (void **state)
     assert_int_equal (s_topic (kit, "t", "me")->number, -1);
     assert_string_equal (kit->ans->owner, "me");
     assert_string_equal (s_topic (kit, "t", "you")->owner, "me");
+    s_any_topic = false;
+    assert_int_equal (s_entry (kit, "t", 0, "", 5), ARGOS_DENIED);
+    assert_int_equal (s_entry (kit, "own", 0, "", 5), ARGOS_OK);
+    assert_string_equal (kit->ans->parts[0].from, "agent");
+    s_any_topic = true;
     assert_int_equal (s_entry (kit, "t", 0, "", 5), ARGOS_OK);
+    assert_string_equal (kit->ans->parts[0].from, "me");
     assert_int_equal (kit->ans->parts[0].number, 0);
     assert_int_equal (kit->ans->seq, 0);
     assert_int_equal (s_entry (kit, "t", 3, "", 5), ARGOS_OK);
