@@ -24,6 +24,7 @@
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
     char keys[PATH_MAX];                  //  Folder of the keys
+    char files[PATH_MAX];                 //  Folder of the tool attachment
     char store_reason[256];               //  Why the store did not start
     argos_store_blobs_t blobs;            //  Limits of the store
     argos_store_actor_config_t store;     //  Settings of each, as its header says
@@ -114,10 +115,12 @@ s_add_rehearsal (argosd_actors_t *self, const argos_config_t *config)
 static void
 s_add_tools (argosd_actors_t *self, const argos_config_t *config)
 {
+    snprintf (self->files, sizeof self->files, "%.*s/files", PATH_MAX - 16, config->home);
     self->tools = (argos_tools_config_t){ .endpoint = ARGOS_BROKER_INPROC,
         .workdir = config->terminal.workdir,
         .timeout_ms = (int64_t) config->terminal.timeout_s * 1000,
-        .output_max = (size_t) config->terminal.output_max };
+        .output_max = (size_t) config->terminal.output_max,
+        .files = self->files };
     s_add (self, "tools", argos_tools_actor, &self->tools, ARGOS_RESTART_ALONE);
 }
 

@@ -83,7 +83,7 @@ static void
 s_apply (turn_t *self, job_t job)
 {
     if (job == JOB_OPEN) {
-        if (json_string_length (json_object_get (self->body, "text")) > AGENT_USER_MAX)
+        if (json_string_length (self->user) > AGENT_USER_MAX)
             self->user_stored = true;
         json_array_clear (self->unknown);
         self->resumed = self->shown = false;

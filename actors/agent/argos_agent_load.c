@@ -79,15 +79,14 @@ static void
 s_loaded (turn_t *self)
 {
     json_t *history = json_object_get (self->body, "history");
-    json_t *text = json_object_get (self->body, "text");
     s_find_own (self);
     if (json_is_array (history))
         s_use_history (self, history);
     json_array_extend (self->rows, self->unknown);
     if (!self->user_stored)
         json_array_append_new (
-            self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", text));
-    bool long_text = !self->user_stored && json_string_length (text) > AGENT_USER_MAX;
+            self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", self->user));
+    bool long_text = !self->user_stored && json_string_length (self->user) > AGENT_USER_MAX;
     bool open = self->resumed || long_text;
     turn_event (self, open ? ARGOS_TURN_LOADED_OPEN : ARGOS_TURN_LOADED);
 }

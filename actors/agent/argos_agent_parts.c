@@ -71,8 +71,8 @@ s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char 
 static json_t *
 s_user_row (const turn_t *turn)
 {
-    return json_pack ("{s:s, s:O, s:s}", "role", "user", "content",
-        json_object_get (turn->body, "text"), "run_id", turn->run_id);
+    return json_pack (
+        "{s:s, s:O, s:s}", "role", "user", "content", turn->user, "run_id", turn->run_id);
 }
 
 static void
@@ -114,8 +114,7 @@ static void
 s_open (parts_t *self, const turn_t *turn)
 {
     json_t *rows = json_array ();
-    size_t size = json_string_length (json_object_get (turn->body, "text"));
-    if (!turn->user_stored && size > AGENT_USER_MAX)
+    if (!turn->user_stored && json_string_length (turn->user) > AGENT_USER_MAX)
         json_array_append_new (rows, s_user_row (turn));
     json_array_extend (rows, turn->unknown);
     s_append (self, turn, rows);

@@ -73,6 +73,7 @@ struct turn {
     char key[1025];                      //  Lane
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
+    json_t *user;                        //  What the user says: its text, and a note for each file
     bool resumed;                        //  There was an attempt before: say turn.restarted
     bool effects;                        //  An outside effect has begun
     int refusals;                        //  Refused commits
@@ -141,6 +142,10 @@ void turn_timer (turn_t *self);
 void turn_unref (turn_t *self);
 void turn_lost (turn_t *self);
 void turn_fail (turn_t *self, const char *sentence);
+
+//  argos_agent_user.c
+//  What the user says in this turn.request, as the model gets it; a new string.
+json_t *turn_user_new (const json_t *request);
 
 //  argos_agent_load.c
 void turn_load (turn_t *self);

@@ -18,13 +18,25 @@ static const struct {
     const char *name;        //  Also of its service: tool.<name>
     const char *description; //  For the model
     const char *parameters;  //  JSON Schema
-} s_tools[] = { { "terminal",
-    "Run a shell command on this machine and return its output and exit code. Each call is a new "
-    "shell. Give a timeout for commands that take long.",
-    "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":\"string\",\"description\":\"the "
-    "command line\"},\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"seconds, at "
-    "most 600; default 180\"},\"workdir\":{\"type\":\"string\",\"description\":\"absolute path of "
-    "the directory to run in\"}},\"required\":[\"command\"]}" } };
+} s_tools[] = {
+    { "terminal",
+        "Run a shell command on this machine and return its output and exit code. Each call is a "
+        "new "
+        "shell. Give a timeout for commands that take long.",
+        "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":\"string\",\"description\":"
+        "\"the "
+        "command "
+        "line\"},\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"seconds, at "
+        "most 600; default 180\"},\"workdir\":{\"type\":\"string\",\"description\":\"absolute path "
+        "of "
+        "the directory to run in\"}},\"required\":[\"command\"]}" },
+    { "attachment",
+        "Bring a file that the user has attached into a local folder; returns its path and, of a "
+        "text, its beginning.",
+        "{\"type\":\"object\",\"properties\":{\"blob\":{\"type\":\"string\",\"description\":"
+        "\"id of the file, as the message with it says\"},\"name\":{\"type\":\"string\","
+        "\"description\":\"another name for it\"}},\"required\":[\"blob\"]}" }
+};
 
 #define TOOL_COUNT (sizeof s_tools / sizeof *s_tools)
 

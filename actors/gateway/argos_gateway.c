@@ -237,7 +237,8 @@ s_choose (const argos_gateway_case_t *self, char *target, bool *ret_new, json_t 
 static json_t *
 s_turn (const argos_gateway_case_t *self, const char *run, const char *session, bool fresh)
 {
-    static const char *const copied[] = { "text", "source", "instructions", "history", "model" };
+    static const char *const copied[] = { "text", "source", "instructions", "history", "model",
+        "attachments" };
     char service[ARGOS_NAME_MAX + 1];
     json_t *body = json_pack ("{s:s, s:s}", "run_id", run, "session_id", session);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
@@ -274,6 +275,23 @@ s_run_row (const argos_gateway_case_t *self, const char *run, const char *sessio
     argos_parts_store_new (parts, "run.create", row);
 }
 
+//  The files of the message: they have to be there, and stay as long as the run.
+
+static void
+s_attachments (const argos_gateway_case_t *self, const char *run, json_t *parts)
+{
+    const json_t *attachments = json_object_get (self->body, "attachments");
+    json_t *blobs = json_array ();
+    size_t index;
+    json_t *attachment;
+    json_array_foreach (attachments, index, attachment)
+        json_array_append (blobs, json_object_get (attachment, "blob"));
+    if (json_array_size (blobs))
+        argos_parts_store_new (
+            parts, "blob.ref", json_pack ("{s:s, s:O}", "run_id", run, "blobs", blobs));
+    json_decref (blobs);
+}
+
 //  Ordinary text: a turn at the end of its session's lane.
 
 static json_t *
@@ -289,6 +307,7 @@ s_ordinary (const argos_gateway_case_t *self)
         return argos_gateway_refuse (self, problem);
     }
     s_run_row (self, run, session, parts);
+    s_attachments (self, run, parts);
     argos_parts_store_new (parts, "expect",
         json_pack ("{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max",
             self->policy->queue_max));

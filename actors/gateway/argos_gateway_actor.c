@@ -221,7 +221,7 @@ s_job_done (job_t *self)
 {
     argos_peer_part_t parts[ARGOS_PARTS_MAX];
     size_t count = json_array_size (self->parts);
-    assert (count <= ARGOS_PARTS_MAX); //  We make at most six
+    assert (count <= ARGOS_PARTS_MAX); //  We make at most eight
     for (size_t i = 0; i < count; i++)
         parts[i] = s_part (json_array_get (self->parts, i));
     argos_err_t code = argos_lease_done (self->lease, parts, count, NULL, 0, s_on_done, self);

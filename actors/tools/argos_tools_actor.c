@@ -1,12 +1,13 @@
-//  argos_tools_actor - the shell around argos_terminal: requests in, results out.
+//  argos_tools_actor - the shell around argos_terminal and argos_fetch: requests in, results out.
 //
-//  Invariant: each call in the list has a command and is answered once, when the command is over.
-//  All descriptors of all commands are in one epoll set. Limits: 32 slots; 64 commands, counting
-//  those whose requester waits no longer.
+//  Invariant: each call in the list has a command or a fetch and is answered once, when that is
+//  over. All descriptors of all commands are in one epoll set. Limits: 32 slots; 64 commands,
+//  counting those whose requester waits no longer, and fetches.
 
 #include "argos_tools_actor.h"
 
 #include "argos_actor.h"
+#include "argos_fetch.h"
 #include "argos_header.h"
 #include "argos_log.h"
 #include "argos_shell.h"
@@ -17,8 +18,10 @@
 #include <utlist.h>
 
 #define NAME "tools"
-#define SERVICE "tool.terminal"
-#define SLOTS 32              //  Calls at a time
+#define TERMINAL "tool.terminal"
+#define ATTACHMENT "tool.attachment"
+#define SLOTS 32              //  Commands at a time
+#define FETCHES 8             //  Files at a time
 #define CALLS_MAX 64          //  Commands at a time
 #define EVENTS_MAX 32         //  Taken from epoll at once
 #define TIMEOUT_MAX_MS 600000 //  Longest that may be stated, unless the default is longer
@@ -26,15 +29,18 @@
 #define READ_TTL_MS 10000     //  Patience with the store
 
 typedef struct call call_t;
+typedef struct tools tools_t;
 
 struct call {
-    argos_terminal_t *terminal;    //  Its command
+    tools_t *tools;                //  Whose
+    argos_terminal_t *terminal;    //  Its command, or NULL
+    argos_fetch_t *fetch;          //  Its file, or NULL
     char from[ARGOS_NAME_MAX + 1]; //  Who asked
     char id[ARGOS_ID_MAX + 1];     //  With which id
     call_t *prev, *next;           //  In the list
 };
 
-typedef struct {
+struct tools {
     zsock_t *pipe;        //  Command pipe to our owner
     argos_shell_t *shell; //  The loop
     int epoll_fd;         //  All descriptors of all commands
@@ -43,9 +49,10 @@ typedef struct {
     char *workdir;        //  Where commands run that name no place, NULL = home
     int64_t timeout_ms;   //  Of commands that state none
     size_t output_max;    //  Bytes of output of one command
+    char *files;          //  Folder for files of the store, NULL = that is not served
     bool ready;           //  READY has been said
     bool stopping;        //  The peer is going away: send nothing more
-} tools_t;
+};
 
 static void s_on_due (void *arg);
 
@@ -58,6 +65,7 @@ s_call_destroy (tools_t *self, call_t **call_p)
     DL_DELETE (self->calls, *call_p);
     self->count--;
     argos_terminal_destroy (&(*call_p)->terminal);
+    argos_fetch_abandon (&(*call_p)->fetch);
     free (*call_p);
     *call_p = NULL;
 }
@@ -70,10 +78,10 @@ s_set_timer (tools_t *self)
     int64_t due = INT64_MAX;
     call_t *call;
     DL_FOREACH (self->calls, call)
-        if (argos_terminal_due (call->terminal) < due)
+        if (call->terminal && argos_terminal_due (call->terminal) < due)
             due = argos_terminal_due (call->terminal);
     if (self->ready)
-        argos_shell_timer (self->shell, self->calls ? due : -1, s_on_due, self);
+        argos_shell_timer (self->shell, due < INT64_MAX ? due : -1, s_on_due, self);
 }
 
 //  Give every command its turn, answer for those that are over.
@@ -84,7 +92,7 @@ s_turn (tools_t *self, const argos_terminal_t *only)
     call_t *call, *next;
     int64_t now = argos_shell_now ();
     DL_FOREACH_SAFE (self->calls, call, next) {
-        if (only && call->terminal != only)
+        if (!call->terminal || (only && call->terminal != only))
             continue;
         argos_terminal_turn (call->terminal, now);
         if (!argos_terminal_over (call->terminal))
@@ -163,6 +171,22 @@ s_problem (const tools_t *self, const json_t *body, const json_t *arguments)
     return NULL;
 }
 
+//  A call in the list; what it does is set by who asked for it.
+
+static call_t *
+s_call_new (tools_t *self, const argos_peer_msg_t *msg)
+{
+    call_t *call = calloc (1, sizeof *call);
+    if (!call)
+        abort ();
+    call->tools = self;
+    snprintf (call->from, sizeof call->from, "%s", msg->from);
+    snprintf (call->id, sizeof call->id, "%s", msg->id);
+    DL_APPEND (self->calls, call);
+    self->count++;
+    return call;
+}
+
 static void
 s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
 {
@@ -187,24 +211,75 @@ s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
         s_refuse (self, msg, reason);
         return;
     }
-    call_t *call = calloc (1, sizeof *call);
-    if (!call)
-        abort ();
-    call->terminal = terminal;
-    snprintf (call->from, sizeof call->from, "%s", msg->from);
-    snprintf (call->id, sizeof call->id, "%s", msg->id);
-    DL_APPEND (self->calls, call);
-    self->count++;
+    s_call_new (self, msg)->terminal = terminal;
     s_set_timer (self);
+}
+
+static void
+s_on_fetched (void *arg, argos_fetch_t *fetch, json_t *result)
+{
+    (void) fetch;
+    call_t *call = arg;
+    tools_t *self = call->tools;
+    call->fetch = NULL; //  Frees itself
+    argos_peer_reply_to (
+        argos_shell_peer (self->shell), call->from, call->id, "tool.result", result);
+    s_call_destroy (self, &call);
+}
+
+static void
+s_handle_attachment (tools_t *self, const argos_peer_msg_t *msg)
+{
+    const json_t *arguments = json_object_get (msg->body, "arguments");
+    const char *blob = json_string_value (json_object_get (arguments, "blob"));
+    const char *session = json_string_value (json_object_get (msg->body, "session_id"));
+    char reason[256] = "`blob` is missing: a string with the id of the file";
+    if (self->count >= CALLS_MAX)
+        snprintf (reason, sizeof reason, "too many commands run already");
+    else if (blob && session) {
+        call_t *call = s_call_new (self, msg);
+        argos_fetch_task_t task = { .blob = blob,
+            .folder = self->files,
+            .session = session,
+            .name = json_string_value (json_object_get (arguments, "name")) };
+        call->fetch = argos_fetch_new (
+            argos_shell_peer (self->shell), &task, s_on_fetched, call, reason, sizeof reason);
+        if (call->fetch)
+            return;
+        s_call_destroy (self, &call);
+    }
+    s_refuse (self, msg, reason);
+}
+
+//  A request names its service only by its address; the body says which tool.
+
+static void
+s_handle_call (tools_t *self, const argos_peer_msg_t *msg)
+{
+    const char *name = json_string_value (json_object_get (msg->body, "name"));
+    if (self->files && name && streq (name, "attachment"))
+        s_handle_attachment (self, msg);
+    else
+        s_handle_tool_call (self, msg);
 }
 
 static void
 s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
 {
-    call_t *call;
-    DL_FOREACH (self->calls, call)
-        if (streq (call->id, msg->re) && streq (call->from, msg->from))
+    call_t *call, *next;
+    DL_FOREACH_SAFE (self->calls, call, next) {
+        if (!streq (call->id, msg->re) || !streq (call->from, msg->from))
+            continue;
+        if (call->terminal)
             argos_terminal_cancel (call->terminal, argos_shell_now ());
+        else {
+            argos_peer_reply_to (argos_shell_peer (self->shell), call->from, call->id,
+                "tool.result",
+                json_pack ("{s:s, s:s, s:s}", "output", "", "error", "cancelled", "status",
+                    "interrupted"));
+            s_call_destroy (self, &call);
+        }
+    }
     s_set_timer (self);
 }
 
@@ -215,7 +290,7 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
     if (streq (msg->type, "tool.cancel") || streq (msg->type, "cancel"))
         s_handle_tool_cancel (self, msg);
     else if (streq (msg->type, "tool.call"))
-        s_handle_tool_call (self, msg);
+        s_handle_call (self, msg);
     else if (*msg->id && !*msg->re)
         s_refuse (self, msg, "no such request");
 }
@@ -275,7 +350,8 @@ s_kill_all (tools_t *self)
 {
     call_t *call, *next;
     DL_FOREACH (self->calls, call)
-        argos_terminal_cancel (call->terminal, argos_shell_now ());
+        if (call->terminal)
+            argos_terminal_cancel (call->terminal, argos_shell_now ());
     DL_FOREACH_SAFE (self->calls, call, next)
         s_call_destroy (self, &call);
 }
@@ -295,10 +371,14 @@ argos_tools_actor (zsock_t *pipe, void *config)
             .on_final = s_on_final } };
     if (settings->workdir && *settings->workdir)
         self.workdir = strdup (settings->workdir);
+    if (settings->files && *settings->files)
+        self.files = strdup (settings->files);
     self.epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     self.shell = self.epoll_fd < 0 ? NULL : argos_shell_new (pipe, &peer);
     if (self.shell) {
-        argos_peer_serve (argos_shell_peer (self.shell), SERVICE, SLOTS, NULL);
+        argos_peer_serve (argos_shell_peer (self.shell), TERMINAL, SLOTS, NULL);
+        if (self.files)
+            argos_peer_serve (argos_shell_peer (self.shell), ATTACHMENT, FETCHES, NULL);
         argos_shell_fd (self.shell, self.epoll_fd, s_on_events, &self);
         argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
         argos_shell_run (self.shell);
@@ -311,4 +391,5 @@ argos_tools_actor (zsock_t *pipe, void *config)
     if (self.epoll_fd >= 0)
         close (self.epoll_fd);
     free (self.workdir);
+    free (self.files);
 }

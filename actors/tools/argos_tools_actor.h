@@ -1,9 +1,12 @@
-//  argos_tools_actor - the local tools, as services of the broker; for now one, the shell.
+//  argos_tools_actor - the local tools, as services of the broker: the shell, and files of the
+//  store.
 //
 //  Serves: `tool.terminal`, requests, 32 at a time: tool.call -> tool.result; tool.cancel (re = the
 //  call) kills its command
 //          Arguments: command; timeout (seconds, at most 600, default 180; the request's timeout_ms
 //          wins); workdir
+//          `tool.attachment`, likewise, 8 at a time. Arguments: blob; name. Brings the file into
+//          <files>/<session>; the result is its path and, of a text, its beginning (argos_fetch)
 //  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands
 //  are killed. Owner:  the supervisor. The program has to call argos_guard_main when its first
 //  argument is ARGOS_GUARD_OPTION.
@@ -23,6 +26,7 @@ typedef struct {
     int64_t
         timeout_ms; //  Of commands that state none; more than 600 s raises what may be stated, too
     size_t output_max; //  Bytes of output of one command
+    const char *files; //  Folder for files of the store, absolute; NULL = not served; copied
 } argos_tools_config_t;
 
 //  The actor; config is an argos_tools_config_t.

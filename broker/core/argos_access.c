@@ -37,7 +37,9 @@ static const struct {
     { "adapter", SEND, "receipt.put", "store" },
     { "adapter", SEND, "cursor.*", "store" },
     { "adapter", SEND, "expect", "store" },
-    { "adapter", SEND, "blob.*", "store" },
+    { "adapter", SEND, "blob.put", "store" },
+    { "adapter", SEND, "blob.stat", "store" },
+    { "adapter", SEND, "blob.get", "store" },
     { "adapter", SEND, "run.get", "store" },
     { "adapter", SEND, ">", "topic:{name}" },
     { "adapter", SEND, ">", "topic:{name}.>" },
@@ -60,7 +62,9 @@ static const struct {
     //  Tools of the agent
     { "tool", SEND, ">", "topic:{name}" },
     { "tool", SEND, ">", "topic:{name}.>" },
-    { "tool", SEND, "blob.*", "store" },
+    { "tool", SEND, "blob.put", "store" },
+    { "tool", SEND, "blob.stat", "store" },
+    { "tool", SEND, "blob.get", "store" },
     { "tool", LEASE, "", "tool.>" },
 
     //  A program that uses the agent and the services of the user; it may serve what bears its name
@@ -79,7 +83,9 @@ static const struct {
     { "client", SEND, "session.load", "store" },
     { "client", SEND, "cursor.*", "store" },
     { "client", SEND, "expect", "store" },
-    { "client", SEND, "blob.*", "store" },
+    { "client", SEND, "blob.put", "store" },
+    { "client", SEND, "blob.stat", "store" },
+    { "client", SEND, "blob.get", "store" },
     { "client", LEASE, "", "{name}" },
     { "client", LEASE, "", "{name}.>" },
     { "client", READ, "", ">" },
