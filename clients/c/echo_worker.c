@@ -47,14 +47,15 @@ main (int argc, char **argv)
 {
     worker_t self = { .service = "echo" };
     char reason[512];
-    const char *name = getenv ("ARGOS_NAME");
-    argos_options_t options = { .name = name ? name : "echo-worker",
+    argos_options_t options = { .name = getenv ("ARGOS_NAME"),
         .handlers = { .ctx = &self, .on_request = s_on_request, .on_work = s_on_work } };
     for (int i = 1; i < argc; i++)
         if (strcmp (argv[i], "--home") == 0 && i + 1 < argc)
             options.home = argv[++i];
         else
             self.service = argv[i];
+    if (!options.name) //  Without a key, a peer may serve what bears its name
+        options.name = self.service;
     self.argos = argos_new (&options, reason, sizeof reason);
     if (!self.argos) {
         fprintf (stderr, "echo_worker: %s\n", reason);

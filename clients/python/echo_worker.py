@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A complete worker: answers requests, and works off durable messages, each exactly once.
 
-    echo_worker.py [--home DIR | --endpoint E] [--key FILE] [--name NAME] [SERVICE]
+    echo_worker.py [--home DIR | --endpoint E] [--key FILE] [SERVICE]
 
 A request is answered with its own body. A durable message is done with a commit that keeps an entry on the topic of the service's name:
 consuming it and saying so is one transaction, so after a crash anywhere it is said once. Kill it at any time and start it again.
@@ -17,9 +17,9 @@ arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 arguments.add_argument("--home")
 arguments.add_argument("--endpoint")
 arguments.add_argument("--key")
-arguments.add_argument("--name", default=os.environ.get("ARGOS_NAME", "echo-worker"))
 arguments.add_argument("service", nargs="?", default="echo")
 options = arguments.parse_args()
+name = os.environ.get("ARGOS_NAME", options.service)  # Without a key, a peer may serve what bears its name
 
 
 def on_request(request):
@@ -35,7 +35,7 @@ def on_lease(lease):
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-with argos.Peer(options.name, options.endpoint, options.home, options.key) as peer:
+with argos.Peer(name, options.endpoint, options.home, options.key) as peer:
     peer.serve(options.service, on_lease=on_lease, on_request=on_request, slots=8)
-    print(f"serving {options.service} as {options.name}", flush=True)
+    print(f"serving {options.service} as {name}", flush=True)
     peer.run()
