@@ -8,6 +8,7 @@
 #include "argos_command.h"
 #include "argos_header.h"
 #include "argos_parts.h"
+#include "argos_platform.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,13 +41,18 @@ s_text (const argos_gateway_case_t *self, const char *name)
     return json_string_value (json_object_get (self->body, name));
 }
 
-//  Whether it came through the HTTP API, which is answered by the run itself.
+static const argos_platform_t *
+s_platform (const argos_gateway_case_t *self)
+{
+    return argos_platform_find (json_string_value (json_object_get (s_source (self), "platform")));
+}
+
+//  Whether it is answered by the run itself, as what comes through the HTTP API is.
 
 static bool
 s_is_api (const argos_gateway_case_t *self)
 {
-    const char *platform = json_string_value (json_object_get (s_source (self), "platform"));
-    return platform && strcmp (platform, "api_server") == 0;
+    return s_platform (self)->by_run;
 }
 
 //  The command in the message; NULL when it has none (*ret_unknown false) or one that nobody knows
@@ -130,7 +136,8 @@ argos_gateway_allowed (const argos_gateway_case_t *self)
 {
     char base[ARGOS_NAME_MAX + 1];
     argos_name_base (self->from, base);
-    return !s_is_api (self) || strcmp (base, "api") == 0;
+    const char *owner = s_platform (self)->owner;
+    return !owner || strcmp (base, owner) == 0;
 }
 
 argos_gateway_read_t

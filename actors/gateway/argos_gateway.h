@@ -71,8 +71,8 @@ void argos_gateway_open (const argos_gateway_case_t *self, char *target, json_t 
 void argos_gateway_run (const argos_gateway_case_t *self, char *target);
 
 //  Whether this sender may speak as this source. Every peer that gets as far as the gateway runs on
-//  this host as the same user, and all of their platforms are let in; only the platform api_server
-//  belongs to the actor `api` alone, because its runs are answered by their rows. Who of a
+//  this host as the same user, and all of their platforms are let in; only a platform
+//  that has an owner (argos_platform) belongs to that one alone. Who of a
 //  platform's users may speak is not decided here yet: adapters are trusted.
 bool argos_gateway_allowed (const argos_gateway_case_t *self);
 

@@ -7,6 +7,7 @@
 #include "argos_parts.h"
 
 #include "argos_header.h"
+#include "argos_platform.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -70,7 +71,7 @@ argos_parts_service (const json_t *source, char *target)
     const char *platform = json_string_value (json_object_get (source, "platform"));
     const char *account = json_string_value (json_object_get (source, "account"));
     *target = 0;
-    if (!platform || !account || strcmp (platform, "api_server") == 0)
+    if (!platform || !account || argos_platform_find (platform)->by_run)
         return false;
     int length = snprintf (target, ARGOS_NAME_MAX + 1, SERVICE_PREFIX "%s.%s", platform, account);
     if (length <= ARGOS_NAME_MAX && argos_name_valid (target))

@@ -6,11 +6,13 @@
 
 #include "argos_route_key.h"
 
+#include "argos_platform.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WEBHOOK "webhook" //  Platform, and the first component of its ids
+#define WEBHOOK "webhook" //  First component of the ids of a delivery
 #define FOLD_MARK "%~"    //  In front of the hash of a folded key
 #define KEY_ROOM                                                                                   \
     (16 * 1024) //  A key before folding: five ids of 255 bytes, each escaped, and some more
@@ -93,8 +95,9 @@ s_webhook (route_t *self, const json_t *source)
     const char *chat = s_text (source, "chat_id");
     const char *user = s_participant (source);
     size_t user_size = strlen (user), prefix = strlen (WEBHOOK ":");
-    if (strcmp (s_text (source, "platform"), WEBHOOK) != 0 || *s_text (source, "thread_id") ||
-        strncmp (user, WEBHOOK ":", prefix) != 0 || user_size == prefix)
+    if (!argos_platform_find (s_text (source, "platform"))->webhook ||
+        *s_text (source, "thread_id") || strncmp (user, WEBHOOK ":", prefix) != 0 ||
+        user_size == prefix)
         return false;
     if (strncmp (chat, user, user_size) != 0 || chat[user_size] != ':' || !chat[user_size + 1])
         return false;

@@ -52,6 +52,9 @@ static const row_t s_rows[] = {
     //  The stable id wins in groups too; absent members leave no trace
     { "{'platform':'feishu','chat_type':'group','chat_id':'C','user_id':'u','user_id_alt':'union'}",
         "agent:main:feishu:group:C:union", NULL, false, false },
+    { "{'platform':'my_own_platform_9','chat_type':'dm','chat_id':'webhook:a:b','user_id':"
+      "'webhook:a'}",
+        "agent:main:my_own_platform_9:dm:webhook%3Aa%3Ab", NULL, true, false },
     { "{'platform':'irc','chat_type':'channel','chat_id':'#argos'}",
         "agent:main:irc:channel:#argos", NULL, false, false },
     //  Ids with the separator
