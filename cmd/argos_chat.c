@@ -238,6 +238,21 @@ s_text (const json_t *body, const char *name)
     return text ? text : "";
 }
 
+//  A terminal can only say something: the rest is answered that way.
+
+static bool
+s_refused_op (argos_lease_t *lease, const char *op)
+{
+    if (!*op || strcmp (op, "send") == 0)
+        return false;
+    argos_peer_part_t part = { .type = "receipt.put",
+        .to = "store",
+        .body =
+            json_pack ("{s:s, s:s, s:s}", "state", "refused", "op", op, "error", "unsupported") };
+    argos_lease_done (lease, &part, 1, NULL, 0, NULL, NULL);
+    return true;
+}
+
 static void
 s_on_lease (void *ctx, const argos_peer_msg_t *msg)
 {
@@ -247,6 +262,8 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
         argos_lease_release (&lease, 0, false, "unknown_type");
         return;
     }
+    if (s_refused_op (lease, s_text (msg->body, "op")))
+        return;
     const char *run_id = s_text (msg->body, "run_id"), *kind = s_text (msg->body, "kind");
     chat_run_t *run = s_run_find (self, run_id);
     if (!run && !*run_id)

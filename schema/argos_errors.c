@@ -1,7 +1,7 @@
 //  argos_errors - names and sentences of the error codes.
 //
 //  Generated from errors.json by schema/generate.py; do not edit.
-//  Pure tables; look-up by name is linear, over 21 names.
+//  Pure tables; look-up by name is linear, over 22 names.
 
 #include "argos_errors.h"
 
@@ -34,6 +34,7 @@ static const struct {
     [ARGOS_TOO_BIG] = { "too_big", "larger than the limit" },
     [ARGOS_LOOP] = { "loop", "the chain of messages is longer than 64 hops" },
     [ARGOS_STRIKES] = { "strikes", "given up after repeated failures" },
+    [ARGOS_UNSUPPORTED] = { "unsupported", "that platform can't do this" },
     [ARGOS_INTERNAL] = { "internal", "a failure inside; see the log" },
 };
 // clang-format on

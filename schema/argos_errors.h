@@ -26,6 +26,7 @@ typedef enum {
     ARGOS_TOO_BIG,      //  larger than the limit
     ARGOS_LOOP,         //  the chain of messages is longer than 64 hops
     ARGOS_STRIKES,      //  given up after repeated failures
+    ARGOS_UNSUPPORTED,  //  that platform can't do this
     ARGOS_INTERNAL,     //  a failure inside; see the log
     ARGOS_ERR_COUNT     //  how many codes there are
 } argos_err_t;

@@ -357,6 +357,29 @@ s_read_closed (compiler_t *self, const json_t *value, argos_schema_t *node)
     return 0;
 }
 
+//  A list of {"if", "then"}: what the value of one member asks of the others
+
+static int
+s_read_conditions (compiler_t *self, const json_t *value, argos_schema_t *node)
+{
+    size_t index;
+    json_t *item;
+    if (!json_is_array (value))
+        return s_refuse (self, "allOf: expected a list");
+    node->conditions = s_alloc (json_array_size (value), sizeof *node->conditions);
+    json_array_foreach (value, index, item) {
+        if (json_object_size (item) != 2 || !json_object_get (item, "if") ||
+            !json_object_get (item, "then"))
+            return s_refuse (self, "allOf: expected objects with if and then");
+        argos_schema_condition_t *condition = &node->conditions[node->condition_count++];
+        condition->when = s_compile (self, json_object_get (item, "if"));
+        condition->then = condition->when ? s_compile (self, json_object_get (item, "then")) : NULL;
+        if (!condition->then)
+            return -1;
+    }
+    return 0;
+}
+
 static int
 s_read_nothing (compiler_t *self, const json_t *value, argos_schema_t *node)
 {
@@ -376,13 +399,14 @@ s_keyword (const char *name)
         keyword_fn *fn;
     } table[] = { { "type", s_read_type }, { "properties", s_read_properties },
         { "required", s_read_nothing }, { "additionalProperties", s_read_closed },
-        { "enum", s_read_allowed }, { "const", s_read_allowed }, { "minLength", s_read_length },
-        { "maxLength", s_read_length }, { "x-maxBytes", s_read_length },
-        { "pattern", s_read_pattern }, { "minimum", s_read_range }, { "maximum", s_read_range },
-        { "items", s_read_items }, { "minItems", s_read_length }, { "maxItems", s_read_length },
-        { "title", s_read_nothing }, { "description", s_read_nothing },
-        { "$schema", s_read_nothing }, { "$id", s_read_nothing }, { "$comment", s_read_nothing },
-        { "default", s_read_nothing }, { "examples", s_read_nothing } };
+        { "allOf", s_read_conditions }, { "enum", s_read_allowed }, { "const", s_read_allowed },
+        { "minLength", s_read_length }, { "maxLength", s_read_length },
+        { "x-maxBytes", s_read_length }, { "pattern", s_read_pattern }, { "minimum", s_read_range },
+        { "maximum", s_read_range }, { "items", s_read_items }, { "minItems", s_read_length },
+        { "maxItems", s_read_length }, { "title", s_read_nothing },
+        { "description", s_read_nothing }, { "$schema", s_read_nothing }, { "$id", s_read_nothing },
+        { "$comment", s_read_nothing }, { "default", s_read_nothing },
+        { "examples", s_read_nothing } };
     for (size_t at = 0; at < sizeof table / sizeof *table; at++)
         if (strcmp (table[at].name, name) == 0)
             return table[at].fn;
@@ -456,6 +480,11 @@ argos_schema_destroy (argos_schema_t **self_p) //  NOLINT(misc-no-recursion)
         argos_schema_destroy (&self->members[at].schema);
     }
     free (self->members);
+    for (size_t at = 0; at < self->condition_count; at++) {
+        argos_schema_destroy (&self->conditions[at].when);
+        argos_schema_destroy (&self->conditions[at].then);
+    }
+    free (self->conditions);
     argos_schema_destroy (&self->items);
     if (self->pattern) {
         regfree (self->pattern);

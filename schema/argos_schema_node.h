@@ -30,19 +30,26 @@ typedef struct {
     bool required;          //  Whether it must be there
 } argos_schema_member_t;
 
+typedef struct {
+    argos_schema_t *when; //  When the object is so, owned
+    argos_schema_t *then; //  It has to be so, too, owned
+} argos_schema_condition_t;
+
 struct argos_schema {
-    unsigned kinds;                 //  Which kinds of values fit
-    bool closed;                    //  Object: no members but the listed ones
-    size_t member_count;            //  Object: entries of members
-    argos_schema_member_t *members; //  Object: known members, owned
-    argos_schema_t *items;          //  Array: what each item must be, owned; NULL = anything
-    int64_t min_items, max_items;   //  Array: bounds
-    int64_t min_length, max_length; //  String: bounds in code points
-    int64_t max_bytes;              //  String: bound in bytes
-    regex_t *pattern;               //  String: compiled pattern, owned; NULL = none
-    double minimum, maximum;        //  Numbers: bounds, infinite when there are none
-    json_t *allowed;                //  Array of the values of enum or const, owned; NULL = all
-    char *expected;                 //  What fits, in words, owned
+    unsigned kinds;                       //  Which kinds of values fit
+    bool closed;                          //  Object: no members but the listed ones
+    size_t member_count;                  //  Object: entries of members
+    argos_schema_member_t *members;       //  Object: known members, owned
+    size_t condition_count;               //  Object: entries of conditions
+    argos_schema_condition_t *conditions; //  Object: what follows from what, owned
+    argos_schema_t *items;                //  Array: what each item must be, owned; NULL = anything
+    int64_t min_items, max_items;         //  Array: bounds
+    int64_t min_length, max_length;       //  String: bounds in code points
+    int64_t max_bytes;                    //  String: bound in bytes
+    regex_t *pattern;                     //  String: compiled pattern, owned; NULL = none
+    double minimum, maximum;              //  Numbers: bounds, infinite when there are none
+    json_t *allowed; //  Array of the values of enum or const, owned; NULL = all
+    char *expected;  //  What fits, in words, owned
 };
 
 //  jansson's iterators want a value that is not const, though they only read

@@ -228,6 +228,12 @@ s_object (check_t *self, const argos_schema_t *node, const json_t *value)
     }
     if (node->closed && found < json_object_size (value))
         s_unknown_members (self, node, value);
+    for (size_t at = 0; at < node->condition_count && self->problems < PROBLEMS_MAX; at++) {
+        check_t when = { .fn = NULL };
+        s_value (&when, node->conditions[at].when, value);
+        if (when.problems == 0)
+            s_value (self, node->conditions[at].then, value);
+    }
 }
 
 static void

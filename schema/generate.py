@@ -174,6 +174,9 @@ def section(name, schema):
         lines += ["| member | what | required | meaning |", "|---|---|---|---|", *table]
     else:
         lines.append("The body is empty.")
+    for rule in schema.get("allOf", []):
+        (member, value), needed = next(iter(rule["if"]["properties"].items())), rule["then"]["required"]
+        lines += ["", f"`{member}` = `{value['const']}` needs {' and '.join(f'`{name}`' for name in needed)}."]
     return lines + [""]
 
 

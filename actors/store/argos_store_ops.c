@@ -22,10 +22,36 @@ static bool
 s_receipt_put (argos_store_t *self, argos_store_unit_t *unit)
 {
     const json_t *body = unit->body;
-    argos_store_run (self, ARGOS_SQL_RECEIPT_ADD, "isesjji", unit->row ? unit->row->seq : 0,
+    argos_store_run (self, ARGOS_SQL_RECEIPT_ADD, "isesjjieee", unit->row ? unit->row->seq : 0,
         (const char *) unit->sender, argos_store_member (body, "run_id"),
         argos_store_member (body, "state"), json_object_get (body, "platform_ids"),
-        json_object_get (body, "error"), self->now);
+        json_object_get (body, "error"), self->now, argos_store_member (body, "op"),
+        unit->row ? unit->row->sender : "", unit->row ? unit->row->id : "");
+    return true;
+}
+
+//  Only who has sent a delivery is told what has become of it.
+
+static bool
+s_receipt_get (argos_store_t *self, argos_store_unit_t *unit)
+{
+    static const char *const names[] = { "op", "state", "run_id", "platform_ids", "error" };
+    const char *id = argos_store_member (unit->body, "id");
+    json_t *receipt = NULL;
+    sqlite3_stmt *stmt =
+        argos_store_query (self, ARGOS_SQL_RECEIPT_GET, "ss", (const char *) unit->sender, id);
+    if (stmt) {
+        receipt =
+            json_pack ("{s:s, s:I}", "id", id, "at", (json_int_t) sqlite3_column_int64 (stmt, 5));
+        for (int column = 0; column < 5; column++) {
+            json_t *value =
+                column < 3 ? argos_store_string (stmt, column) : argos_store_json (stmt, column);
+            if (value)
+                json_object_set_new (receipt, names[column], value);
+        }
+    }
+    argos_store_end (self, ARGOS_SQL_RECEIPT_GET);
+    unit->result = json_pack ("{s:o?}", "receipt", receipt);
     return true;
 }
 
@@ -82,6 +108,7 @@ static const op_t s_ops[] = {
     { "dead.show", false, argos_store_dead_show },
     { "expect", true, argos_store_expect },
     { "lane.list", false, argos_store_lane_list },
+    { "receipt.get", false, s_receipt_get },
     { "receipt.put", true, s_receipt_put },
     { "route.bind", true, argos_store_route_bind },
     { "route.get", false, argos_store_route_get },

@@ -153,7 +153,11 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                             " (SELECT id FROM topics WHERE name = 'run.' || ?1)"
                             " ORDER BY n DESC LIMIT 1",
     [ARGOS_SQL_RECEIPT_ADD] = "INSERT INTO receipts (seq, sender, run_id, state, platform_ids,"
-                              " error, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                              " error, at, op, requester, delivery)"
+                              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [ARGOS_SQL_RECEIPT_GET] = "SELECT ifnull (op, 'send'), state, run_id, platform_ids, error, at"
+                              " FROM receipts WHERE requester = ?1 AND delivery = ?2"
+                              " ORDER BY number DESC LIMIT 1",
     [ARGOS_SQL_CURSOR_PUT] = "INSERT INTO cursors (sender, name, value, at) VALUES (?1, ?2, ?3, ?4)"
                              " ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at",
     [ARGOS_SQL_CURSOR_GET] = "SELECT value FROM cursors WHERE sender = ?1 AND name = ?2",

@@ -179,6 +179,8 @@ schemas_that_say_more_than_is_checked_are_refused (void **state)
 {
     (void) state;
     static const char *const rows[][2] = {
+        { "{\"allOf\":[{\"type\":\"string\"}]}", "allOf: expected objects with if and then" },
+        { "{\"allOf\":{}}", "allOf: expected a list" },
         { "{\"oneOf\":[]}", "unsupported keyword oneOf" },
         { "{\"$ref\":\"#/x\"}", "unsupported keyword $ref" },
         { "{\"properties\":{\"a\":{\"format\":\"uri\"}}}", "a: unsupported keyword format" },

@@ -458,6 +458,24 @@ a_receipt_belongs_to_the_delivery (void **state)
     assert_int_equal (kit_number (kit, "SELECT seq FROM receipts WHERE state = 'sent'"), seq);
     assert_int_equal (
         kit_write (kit, "telegram.main", "receipt.put", "{\"state\":\"maybe\"}"), ARGOS_INVALID);
+    kit_read (kit, "receipt.get", "{\"id\":\"d\"}"); //  kit_send and kit_read have one name
+    assert_string_equal (s_text (s_get (kit, "receipt"), "state"), "sent");
+    assert_string_equal (s_text (s_get (kit, "receipt"), "op"), "send");
+    assert_int_equal (
+        json_array_size (json_object_get (s_get (kit, "receipt"), "platform_ids")), 1);
+    seq = kit_send (kit, "e", "deliver.t", "k", NULL, NULL);
+    kit_read (kit, "receipt.get", "{\"id\":\"e\"}");
+    assert_true (json_is_null (s_get (kit, "receipt")));
+    assert_int_equal (kit_done (kit, "telegram.main/1", seq - 1, lease, 2, 0), ARGOS_OK);
+    lease = kit_lease (kit, seq, "telegram.main/1");
+    kit_write_leased (kit, "telegram.main/1", seq, lease, 1, "receipt.put",
+        "{\"state\":\"refused\",\"op\":\"react\",\"error\":\"unsupported\"}");
+    kit_read (kit, "receipt.get", "{\"id\":\"e\"}");
+    assert_string_equal (s_text (s_get (kit, "receipt"), "op"), "react");
+    assert_string_equal (s_text (s_get (kit, "receipt"), "error"), "unsupported");
+    kit_number (kit, "UPDATE receipts SET requester = 'other'");
+    kit_read (kit, "receipt.get", "{\"id\":\"e\"}");
+    assert_true (json_is_null (s_get (kit, "receipt"))); //  Not ours
     kit_free (kit);
 }
 
