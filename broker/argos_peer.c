@@ -15,15 +15,17 @@
 #include <time.h>
 #include <zmq.h>
 
-#define SILENCE_MS 6000       //  Without a word from the broker, where there are pings
-#define HELLO_MS 6000         //  Patience with a hello
-#define BACKOFF_MIN_MS 100    //  First pause
-#define BACKOFF_MAX_MS 30000  //  Longest pause
-#define BACKOFF_LEASE_MS 2000 //  The same while leases are in hand: they end soon
-#define CONGESTED_MS 10       //  The socket takes nothing: look again
-#define RECONNECT_MAX_MS 1000 //  ØMQ's own attempts under one of ours
-#define LINGER_BYE_MS 500     //  For the last words of a peer that says bye
-#define HWM 20000             //  Messages in the socket; the window keeps it far below
+#define SILENCE_MS 6000         //  Without a word from the broker, where there are pings
+#define HELLO_MS 6000           //  Patience with a hello
+#define BACKOFF_MIN_MS 500      //  First pause
+#define BACKOFF_MAX_MS 30000    //  Longest pause
+#define BACKOFF_LEASE_MS 2000   //  The same while leases are in hand: they end soon
+#define CONGESTED_MS 10         //  The socket takes nothing: look again
+#define RECONNECT_MAX_MS 1000   //  ØMQ's own attempts under one of ours
+#define LINGER_BYE_MS 500       //  For the last words of a peer that says bye
+#define HEARTBEAT_MS 10000      //  ZMTP pings over tcp, for a connection that is half open
+#define HEARTBEAT_LATE_MS 30000 //  It is given up
+#define HWM 20000               //  Messages in the socket; the window keeps it far below
 
 int64_t
 argos_peer_now (void)
@@ -43,8 +45,31 @@ argos_peer_bare (const char *address, const char *prefix)
 //  ------------------------------------------------------------------------------------------------
 //  The socket
 
+static bool
+s_is_tcp (const argos_peer_t *self)
+{
+    return strncmp (self->endpoint, "tcp://", 6) == 0;
+}
+
+//  CURVE, and pings of ZMTP. The keys have been looked at: a bad one would abort.
+
+static void
+s_set_tcp (const argos_peer_t *self, void *socket)
+{
+    int interval = HEARTBEAT_MS, late = HEARTBEAT_LATE_MS;
+    const argos_key_t *key = &self->key;
+    zmq_setsockopt (socket, ZMQ_HEARTBEAT_IVL, &interval, sizeof interval);
+    zmq_setsockopt (socket, ZMQ_HEARTBEAT_TIMEOUT, &late, sizeof late);
+    zmq_setsockopt (socket, ZMQ_HEARTBEAT_TTL, &late, sizeof late);
+    if (!*key->server_key)
+        return;
+    zmq_setsockopt (socket, ZMQ_CURVE_SERVERKEY, key->server_key, sizeof key->server_key);
+    zmq_setsockopt (socket, ZMQ_CURVE_PUBLICKEY, key->public_key, sizeof key->public_key);
+    zmq_setsockopt (socket, ZMQ_CURVE_SECRETKEY, key->secret_key, sizeof key->secret_key);
+}
+
 static void *
-s_socket_new (void)
+s_socket_new (const argos_peer_t *self)
 {
     void *socket = zmq_socket (argos_peer_context (), ZMQ_DEALER);
     if (!socket)
@@ -57,6 +82,8 @@ s_socket_new (void)
     zmq_setsockopt (socket, ZMQ_RCVHWM, &hwm, sizeof hwm);
     zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
     zmq_setsockopt (socket, ZMQ_RECONNECT_IVL_MAX, &reconnect, sizeof reconnect);
+    if (s_is_tcp (self))
+        s_set_tcp (self, socket);
     return socket;
 }
 
@@ -66,7 +93,7 @@ s_socket_new (void)
 static int
 s_replace_socket (argos_peer_t *self)
 {
-    void *socket = s_socket_new ();
+    void *socket = s_socket_new (self);
     if (!socket)
         return -1;
     zmq_close (self->socket);
@@ -86,9 +113,11 @@ argos_peer_hello (argos_peer_t *self)
     argos_peer_make_id (self, self->hello_id);
     self->state = PEER_HELLO;
     self->hello_at = argos_peer_now ();
-    argos_peer_word (self, &head,
-        json_pack ("{s:s,s:I,s:i,s:o}", "name", self->name, "instance", (json_int_t) self->instance,
-            "protocol", 1, "leases", argos_peer_lease_list (self)));
+    json_t *body = json_pack ("{s:s,s:I,s:i,s:o}", "name", self->name, "instance",
+        (json_int_t) self->instance, "protocol", 1, "leases", argos_peer_lease_list (self));
+    if (*self->key.token && strncmp (self->endpoint, "ipc://", 6) == 0)
+        json_object_set_new (body, "token", json_string (self->key.token));
+    argos_peer_word (self, &head, body);
 }
 
 static void
@@ -262,6 +291,19 @@ s_make_prefix (argos_peer_t *self)
     strncat (self->prefix, ".", 2);
 }
 
+//  Takes a copy of the key. False when it can't be used for that endpoint.
+
+static bool
+s_take_key (argos_peer_t *self, const argos_key_t *key)
+{
+    if (!key)
+        return true;
+    self->key = *key;
+    return !s_is_tcp (self) ||
+           (argos_key_valid (key->server_key) && argos_key_valid (key->public_key) &&
+               argos_key_valid (key->secret_key));
+}
+
 argos_peer_t *
 argos_peer_new (const argos_peer_config_t *config)
 {
@@ -276,10 +318,10 @@ argos_peer_new (const argos_peer_config_t *config)
     self->endpoint = strdup (config->endpoint);
     self->instance = config->instance ? config->instance : s_wall_ms ();
     self->next_deadline = INT64_MAX;
-    self->socket = s_socket_new ();
     s_make_prefix (self);
-    if (!self->name || !self->endpoint || !self->socket ||
-        zmq_connect (self->socket, self->endpoint) != 0)
+    bool good = self->name && self->endpoint && s_take_key (self, config->key);
+    self->socket = good ? s_socket_new (self) : NULL;
+    if (!self->socket || zmq_connect (self->socket, self->endpoint) != 0)
         argos_peer_destroy (&self);
     else {
         self->handlers = config->handlers;
@@ -341,6 +383,7 @@ argos_peer_destroy (argos_peer_t **self_p)
     }
     if (self->socket)
         zmq_close (self->socket);
+    argos_key_wipe (&self->key);
     free (self->name);
     free (self->endpoint);
     free (self);

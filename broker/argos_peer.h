@@ -77,7 +77,8 @@ typedef struct {
     argos_peer_handlers_t handlers;
 } argos_peer_config_t;
 
-//  Creates the socket and begins to connect. NULL when the name or the endpoint is not valid.
+//  Creates the socket and begins to connect. NULL when the name or the endpoint is not valid, or
+//  the key can't serve a tcp endpoint.
 argos_peer_t *argos_peer_new (const argos_peer_config_t *config);
 
 //  Says bye when connected, calls the outstanding answer functions with ARGOS_GONE, frees

@@ -94,6 +94,7 @@ struct peer_sub {
 struct argos_peer {
     char *name;                              //  Own name
     char *endpoint;                          //  The broker's
+    argos_key_t key;                         //  What is shown to be let in; empty = nothing
     int64_t instance;                        //  Start of this process
     argos_peer_handlers_t handlers;          //  The owner's
     void (*socket_changed) (void *ctx);      //  Told of a new socket

@@ -165,7 +165,8 @@ s_handle_refused (argos_peer_t *self, incoming_t *msg)
         code = ARGOS_INTERNAL;
     argos_lease_t *lease = msg->header.seq ? argos_peer_lease_find (self, msg->header.seq) : NULL;
     peer_out_t *out = s_find (self, re);
-    if (code == ARGOS_SUPERSEDED && !msg->header.seq)
+    //  Unasked: another instance is there, or the key has been revoked
+    if ((code == ARGOS_SUPERSEDED || (code == ARGOS_DENIED && !re[0])) && !msg->header.seq)
         argos_peer_final (self, code, reason);
     else if (self->state == PEER_HELLO && strcmp (re, self->hello_id) == 0)
         s_hello_refused (self, code, reason);

@@ -25,6 +25,9 @@ static const char help[] =
     "argos dead show SEQ               one of them\n"
     "argos dead redrive SEQ            try it again\n"
     "argos dead drop SEQ               forget it\n"
+    "argos keys [list]                 who may connect\n"
+    "argos keys new NAME --role ROLE [--platform P --account A]   a new key\n"
+    "argos keys revoke NAME            at once, also where it is connected\n"
     "argos provider test               one short turn with the provider that serves\n"
     "argos help | --version\n"
     "\n"
@@ -39,6 +42,7 @@ static const struct {
     { "status", argos_command_status },
     { "runs", argos_command_runs },
     { "dead", argos_command_dead },
+    { "keys", argos_command_keys },
     { "provider", argos_command_provider },
 };
 
@@ -133,7 +137,8 @@ main (int argc, char **argv)
             if (argos_cli_find (&cli, home) != 0)
                 return argos_cli_usage (&cli, "%s", cli.reason);
             const char *wrong = s_wrong_option (left - 2, argv + 2);
-            if (wrong && commands[i].function != argos_command_chat)
+            if (wrong && commands[i].function != argos_command_chat &&
+                commands[i].function != argos_command_keys)
                 return argos_cli_usage (&cli, "%s has no option %s", word, wrong);
             return s_run (&cli, commands[i].function, left - 2, argv + 2);
         }

@@ -4,6 +4,7 @@
 //  chat; each ends by an answer, a deadline or a signal. Limits: ASK_MS for an answer.
 
 #include "argos_cli.h"
+#include "argos_keys.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -156,6 +157,12 @@ int
 argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handlers_t *handlers)
 {
     argos_peer_config_t config = { .name = name, .endpoint = self->endpoint };
+    argos_key_t key = { .name = "" };
+    char path[PATH_MAX + 32];
+    //  Who runs the daemon may read it, and has the role of the operator
+    snprintf (path, sizeof path, "%s/" ARGOS_OPERATOR_TOKEN, self->home);
+    if (argos_keys_token_read (path, key.token) == 0)
+        config.key = &key;
     if (handlers)
         config.handlers = *handlers;
     else
@@ -166,6 +173,7 @@ argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handler
         return argos_cli_error (
             self, CLI_DOWN, "down", "no daemon is running in %s; start argosd", self->home);
     self->shell = argos_shell_new (NULL, &config);
+    argos_key_wipe (&key);
     if (!self->shell)
         return argos_cli_error (
             self, CLI_DOWN, "down", "can't connect to %s as %s", self->endpoint, name);

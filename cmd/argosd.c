@@ -229,7 +229,7 @@ s_warn (void *arg, const char *sentence)
 //  Read the settings and serve with them. Returns the exit code.
 
 static int
-s_configure (const argosd_home_t *home, const options_t *options, int signal_fd)
+s_configure (argosd_home_t *home, const options_t *options, int signal_fd)
 {
     char reason[1024] = "";
     argos_config_t *config = argos_config_load (home->path, s_warn, NULL, reason, sizeof reason);
@@ -242,7 +242,11 @@ s_configure (const argosd_home_t *home, const options_t *options, int signal_fd)
     argos_log_level (config->log_level);
     if (*config->provider.problem)
         argos_log (ARGOS_LOG_WARN, NAME, "provider", "problem=\"%s\"", config->provider.problem);
-    int code = s_serve (home, config, signal_fd);
+    int code = EXIT_CONFIG;
+    if (argosd_home_share (home, config->ipc_group, reason, sizeof reason) == 0)
+        code = s_serve (home, config, signal_fd);
+    else
+        fprintf (stderr, NAME ": %s\n", reason);
     argos_config_destroy (&config);
     return code;
 }

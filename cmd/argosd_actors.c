@@ -23,6 +23,7 @@
 
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
+    char tokens[160];                     //  Of this start, for the broker
     char keys[PATH_MAX];                  //  Folder of the keys
     char files[PATH_MAX];                 //  Folder of the tool attachment
     char store_reason[256];               //  Why the store did not start
@@ -64,9 +65,12 @@ s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config
         .endpoint = ARGOS_STORE_INPROC,
         .blobs = &self->blobs,
         .reason = self->store_reason };
-    static const char *const ipc_roles[] = { "adapter", "client", "tool", "operator", NULL };
     argos_core_config_init (&self->broker.core);
-    self->broker.core.ipc_roles = ipc_roles;
+    self->broker.core.ipc_roles = config->ipc_roles;
+    self->broker.core.roles = config->roles;
+    snprintf (self->tokens, sizeof self->tokens,
+        "[{\"name\":\"\",\"role\":\"operator\",\"token_sha256\":\"%s\"}]", home->operator_sha256);
+    self->broker.core.tokens = self->tokens;
     self->broker.core.lease_ms = config->broker.lease_ms;
     self->broker.core.quiet_ms = config->broker.quiet_ms;
     self->broker.core.ping_ms = config->broker.ping_ms;
@@ -82,6 +86,7 @@ s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config
     snprintf (self->keys, sizeof self->keys, "%.*s/" ARGOS_KEY_FOLDER, PATH_MAX - 16, home->path);
     self->auth.folder = self->keys;
     self->broker.auth = ARGOS_AUTH_INPROC;
+    self->broker.group = home->group;
     s_add (self, "store", argos_store_actor, &self->store, ARGOS_RESTART_NEVER);
     s_add (self, "auth", argos_auth_actor, &self->auth, ARGOS_RESTART_NEVER);
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);

@@ -6,8 +6,11 @@
 
 #include "argosd_home.h"
 
+#include "argos_keys.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -259,6 +262,19 @@ s_open_endpoint (argosd_home_t *self, char *reason, size_t size)
     return -1;
 }
 
+//  What the command line shows: of this start only.
+
+static int
+s_open_token (argosd_home_t *self, char *reason, size_t size)
+{
+    char path[PATH_MAX];
+    if (s_inside (self, ARGOS_OPERATOR_TOKEN, path, sizeof path) == 0 &&
+        argos_keys_token (path, self->operator_sha256) == 0)
+        return 0;
+    snprintf (reason, size, "%s: %s", path, strerror (errno));
+    return -1;
+}
+
 int
 argosd_home_open (
     argosd_home_t *self, const char *path, const char *template, char *reason, size_t size)
@@ -269,10 +285,39 @@ argosd_home_open (
         return -1;
     }
     if (s_lock (self, reason, size) == 0 && s_open_settings (self, template, reason, size) == 0 &&
-        s_open_key (self, reason, size) == 0 && s_open_endpoint (self, reason, size) == 0)
+        s_open_key (self, reason, size) == 0 && s_open_token (self, reason, size) == 0 &&
+        s_open_endpoint (self, reason, size) == 0)
         return 0;
     argosd_home_close (self);
     return -1;
+}
+
+int
+argosd_home_share (argosd_home_t *self, const char *group, char *reason, size_t size)
+{
+    char folder[PATH_MAX];
+    self->group = 0;
+    if (!*group)
+        return 0;
+    const struct group *found = getgrnam (group);
+    if (!found || found->gr_gid == 0) {
+        snprintf (reason, size, "argos.yaml: ipc_group: there is no group %s to share with", group);
+        return -1;
+    }
+    size_t length = strlen (self->path);
+    if (s_inside (self, "run", folder, sizeof folder) != 0 ||
+        strncmp (self->endpoint + strlen ("ipc://"), self->path, length) != 0) {
+        snprintf (reason, size, "argos.yaml: ipc_group: the path of the home is too long for it");
+        return -1;
+    }
+    const char *const folders[] = { self->path, folder };
+    for (size_t i = 0; i < 2; i++)
+        if (chown (folders[i], (uid_t) -1, found->gr_gid) != 0 || chmod (folders[i], 0710) != 0) {
+            snprintf (reason, size, "%s: %s", folders[i], strerror (errno));
+            return -1;
+        }
+    self->group = found->gr_gid;
+    return 0;
 }
 
 void

@@ -2,6 +2,7 @@
 //
 //  HOME/argos.yaml        settings, with comments
 //  HOME/api-key           bearer key of the HTTP API, mode 0600
+//  HOME/run/operator.token  shown by `argos`, new with each start, mode 0600
 //  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here
 //  HOME/run/broker.sock   where peers connect; for a long HOME elsewhere, then its address is in
 //  run/broker.endpoint
@@ -11,12 +12,15 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 typedef struct {
-    char path[PATH_MAX];     //  Absolute, without links
-    char endpoint[PATH_MAX]; //  ipc://… of the broker
-    char key[256];           //  The API key; wiped by argosd_home_close
-    int lock_fd;             //  Holds the lock, -1 = not held
+    char path[PATH_MAX];      //  Absolute, without links
+    char endpoint[PATH_MAX];  //  ipc://… of the broker
+    char key[256];            //  The API key; wiped by argosd_home_close
+    char operator_sha256[65]; //  Hash of this start's run/operator.token
+    gid_t group;              //  That may connect by ipc too, 0 = none; see argosd_home_share
+    int lock_fd;              //  Holds the lock, -1 = not held
 } argosd_home_t;
 
 //  The folder when none is named: $ARGOS_HOME, else ~/.argos. Returns 0, or -1 when there is
@@ -28,6 +32,10 @@ int argosd_home_default (char *path, size_t size);
 //  held.
 int argosd_home_open (
     argosd_home_t *self, const char *path, const char *template, char *reason, size_t size);
+
+//  Lets the members of a group reach the socket (folders 0710; their files stay ours); "" = nobody.
+//  Returns 0, or -1 with a reason: there is no such group, or the socket is not in the home.
+int argosd_home_share (argosd_home_t *self, const char *group, char *reason, size_t size);
 
 //  Gives the lock back, wipes the key. Idempotent.
 void argosd_home_close (argosd_home_t *self);

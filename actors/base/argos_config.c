@@ -6,6 +6,7 @@
 
 #include "argos_config_priv.h"
 
+#include "argos_access.h"
 #include "argos_embedded.h"
 #include "argos_schema.h"
 #include "argos_yaml.h"
@@ -216,6 +217,22 @@ s_expect (check_t *check, bool holds, const char *path, const char *expected)
         s_problem (check, path, expected, false);
 }
 
+//  Roles are maps, which no schema here can say.
+
+static void
+s_check_roles (const argos_config_t *config, check_t *check)
+{
+    char reason[ARGOS_REASON_MAX], expected[ARGOS_REASON_MAX + 32];
+    json_t *roles = s_must (json_loads (config->roles, 0, NULL));
+    argos_access_t *access = argos_access_new (roles, config->ipc_roles, reason);
+    if (!access) {
+        snprintf (expected, sizeof expected, "good rules; %s", reason);
+        s_expect (check, false, "roles", expected);
+    }
+    argos_access_destroy (&access);
+    json_decref (roles);
+}
+
 //  What no schema can say
 
 static int
@@ -228,6 +245,7 @@ s_check_relations (const argos_config_t *config, check_t *check)
         "less than broker.quiet_ms");
     s_expect (
         check, workdir[0] == 0 || workdir[0] == '/', "tools.terminal.workdir", "an absolute path");
+    s_check_roles (config, check);
     return check->errors ? -1 : 0;
 }
 
@@ -304,6 +322,13 @@ s_fill (argos_config_t *config, argos_config_memory_t *memory)
     memory->services = s_list (json_object_get (memory->tree, "services"));
     config->home = memory->home;
     config->services = memory->services;
+    memory->ipc_roles = s_list (json_object_get (memory->tree, "ipc_roles"));
+    memory->roles = s_must (json_dumps (json_object_get (memory->tree, "roles"), JSON_COMPACT));
+    config->ipc_roles = memory->ipc_roles;
+    config->roles = memory->roles;
+    config->ipc_group = s_text (memory->tree, "ipc_group");
+    if (!config->ipc_group)
+        config->ipc_group = "";
     config->log_level = s_level (s_text (json_object_get (memory->tree, "log"), "level"));
     config->http.enabled = s_flag (http, "enabled");
     config->http.host = s_text (http, "host");
@@ -366,6 +391,8 @@ argos_config_destroy (argos_config_t **self_p)
     free (memory->home);
     free (memory->origins);
     free (memory->services);
+    free (memory->ipc_roles);
+    free (memory->roles);
     json_decref (memory->tree);
     free (memory);
     free (*self_p);

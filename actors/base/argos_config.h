@@ -87,6 +87,9 @@ typedef struct {
     argos_config_terminal_t terminal; //  The tool
     argos_config_blobs_t blobs;       //  Files by reference
     const char *const *services;      //  Further services to be declared, NULL-terminated
+    const char *const *ipc_roles;     //  Of a peer of this host without a token, NULL-terminated
+    const char *ipc_group;            //  Whose members may connect by ipc, "" = none
+    const char *roles;                //  Further roles: JSON for argos_access_new, checked
     void *memory;                     //  What all the strings point into; private
 } argos_config_t;
 

@@ -1,8 +1,8 @@
 //  argos_access - roles: who may send, serve and read what.
 //
 //  Invariant: nothing is allowed but by a rule. Patterns are dotted names; `*` is one part of a
-//  name, `>` the rest of it (at least one part), {name} {platform} {account} are what the peer is
-//  called and what its key was made for. What belongs to the core (see the lists below) is matched
+//  name, `>` the rest of it (at least one part), {name} {platform} {account} are those of the key
+//  that was shown, and anything when it has none: a program of this host. What belongs to the core (see the lists below) is matched
 //  only by a pattern that spells its first part, so that `>` means all that is not the core's.
 //  Limits: 64 roles, 256 rules each.
 
@@ -72,7 +72,8 @@ static const struct {
     { "tool", SEND, "blob.get", "store" },
     { "tool", LEASE, "", "tool.>" },
 
-    //  A program that uses the agent and the services of the user; it may serve what bears its name
+    //  A program that uses the agent and the services of the user; with a key it may serve what
+    //  bears its name
     { "client", SEND, "message.inbound", "service:gateway" },
     { "client", SEND, "turn.stop", "service:turn" },
     { "client", SEND, ">", "service:>" },

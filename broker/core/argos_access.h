@@ -21,7 +21,7 @@ typedef struct argos_role argos_role_t;
 //  What the placeholders of a rule stand for: {name}, {platform} and {account}
 
 typedef struct {
-    const char *name;     //  Base name of the peer
+    const char *name;     //  Of the key, "" = any
     const char *platform; //  Of its key, "" = any
     const char *account;  //  Of its key, "" = any
 } argos_scope_t;

@@ -17,7 +17,7 @@
 static argos_scope_t
 s_scope (const session_t *session)
 {
-    return (argos_scope_t){ session->base, session->platform, session->account };
+    return (argos_scope_t){ session->key, session->platform, session->account };
 }
 
 //  A message with `re` goes nowhere but to who asked, or to who works on it: it needs no rule.
