@@ -262,7 +262,7 @@ s_open_endpoint (argosd_home_t *self, char *reason, size_t size)
     return -1;
 }
 
-//  What the command line shows: of this start only.
+//  What the command line shows.
 
 static int
 s_open_token (argosd_home_t *self, char *reason, size_t size)

@@ -2,7 +2,7 @@
 //
 //  HOME/argos.yaml        settings, with comments
 //  HOME/api-key           bearer key of the HTTP API, mode 0600
-//  HOME/run/operator.token  shown by `argos`, new with each start, mode 0600
+//  HOME/run/operator.token  shown by `argos`: makes it the operator, mode 0600
 //  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here
 //  HOME/run/broker.sock   where peers connect; for a long HOME elsewhere, then its address is in
 //  run/broker.endpoint
@@ -18,7 +18,7 @@ typedef struct {
     char path[PATH_MAX];      //  Absolute, without links
     char endpoint[PATH_MAX];  //  ipc://… of the broker
     char key[256];            //  The API key; wiped by argosd_home_close
-    char operator_sha256[65]; //  Hash of this start's run/operator.token
+    char operator_sha256[65]; //  Hash of run/operator.token
     gid_t group;              //  That may connect by ipc too, 0 = none; see argosd_home_share
     int lock_fd;              //  Holds the lock, -1 = not held
 } argosd_home_t;

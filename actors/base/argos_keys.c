@@ -18,6 +18,7 @@
 #include <zmq.h>
 
 #define SERVER "server"
+#define TOKEN_LEAST 32 //  Characters of a token that is good
 #define TOKEN_BYTES 32 //  Random bytes of a token
 
 //  ------------------------------------------------------------------------------------------------
@@ -110,16 +111,20 @@ s_write_bundle (int folder, const argos_key_t *key)
 //  ------------------------------------------------------------------------------------------------
 //  Keys and tokens
 
+//  Makes the token when it is empty, and its hash.
+
 static void
 s_make_token (char token[static ARGOS_TOKEN_MAX + 1], char hash[static ARGOS_HASH_HEX + 1])
 {
     unsigned char bytes[TOKEN_BYTES], digest[crypto_hash_sha256_BYTES];
-    randombytes_buf (bytes, sizeof bytes);
-    sodium_bin2base64 (
-        token, ARGOS_TOKEN_MAX + 1, bytes, sizeof bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    if (!*token) {
+        randombytes_buf (bytes, sizeof bytes);
+        sodium_bin2base64 (token, ARGOS_TOKEN_MAX + 1, bytes, sizeof bytes,
+            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+        sodium_memzero (bytes, sizeof bytes);
+    }
     crypto_hash_sha256 (digest, (const unsigned char *) token, strlen (token));
     sodium_bin2hex (hash, ARGOS_HASH_HEX + 1, digest, sizeof digest);
-    sodium_memzero (bytes, sizeof bytes);
 }
 
 //  The folder is locked. Returns 0 or -1 with a reason.
@@ -315,7 +320,7 @@ argos_keys_revoke (const char *home, const char *name, int64_t now, char *reason
 int
 argos_keys_token (const char *path, char hash[static ARGOS_HASH_HEX + 1])
 {
-    char token[ARGOS_TOKEN_MAX + 1], folder_path[PATH_MAX];
+    char token[ARGOS_TOKEN_MAX + 1] = "", folder_path[PATH_MAX];
     const char *name = strrchr (path, '/');
     if (!name || snprintf (folder_path, sizeof folder_path, "%.*s", (int) (name - path), path) >=
                      (int) sizeof folder_path) {
@@ -325,8 +330,9 @@ argos_keys_token (const char *path, char hash[static ARGOS_HASH_HEX + 1])
     int folder = open (folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || sodium_init () < 0)
         return -1;
+    bool there = argos_keys_token_read (path, token) == 0;
     s_make_token (token, hash);
-    int rc = s_write (folder, name + 1, token);
+    int rc = there ? 0 : s_write (folder, name + 1, token);
     sodium_memzero (token, sizeof token);
     close (folder);
     return rc;
@@ -335,11 +341,17 @@ argos_keys_token (const char *path, char hash[static ARGOS_HASH_HEX + 1])
 int
 argos_keys_token_read (const char *path, char token[static ARGOS_TOKEN_MAX + 1])
 {
+    struct stat info;
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t size = fd < 0 ? -1 : read (fd, token, ARGOS_TOKEN_MAX);
+    ssize_t size = -1;
+    if (fd >= 0 && fstat (fd, &info) == 0 && !(info.st_mode & 077))
+        size = read (fd, token, ARGOS_TOKEN_MAX);
     if (fd >= 0)
         close (fd);
     token[size < 0 ? 0 : size] = 0;
     token[strcspn (token, " \t\r\n")] = 0;
-    return *token ? 0 : -1;
+    if (strlen (token) >= TOKEN_LEAST)
+        return 0;
+    *token = 0;
+    return -1;
 }

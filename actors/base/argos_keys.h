@@ -11,8 +11,7 @@
 
 #include "argos_key_record.h"
 
-#define ARGOS_OPERATOR_TOKEN                                                                       \
-    "run/operator.token" //  In the home: of the command line
+#define ARGOS_OPERATOR_TOKEN "run/operator.token" //  In the home: of the command line
 
 //  What a new key is for
 
@@ -40,8 +39,8 @@ int argos_keys_revoke (const char *home, const char *name, int64_t now, char *re
 //  The broker's own pair, made when there is none. Returns 0 or -1 with a reason.
 int argos_keys_server (const char *home, argos_key_t *ret_key, char *reason, size_t size);
 
-//  The token of a file, 0600, written when there is none that is good: who shows it goes on across a
-//  restart. hash gets its SHA-256 in hex. Returns 0, or -1 with errno.
+//  The token of a file, 0600, written when there is none that is good: who shows it goes on across
+//  a restart. hash gets its SHA-256 in hex. Returns 0, or -1 with errno.
 int argos_keys_token (const char *path, char hash[static ARGOS_HASH_HEX + 1]);
 
 //  Reads such a file. Returns 0 or -1.

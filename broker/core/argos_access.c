@@ -2,9 +2,9 @@
 //
 //  Invariant: nothing is allowed but by a rule. Patterns are dotted names; `*` is one part of a
 //  name, `>` the rest of it (at least one part), {name} {platform} {account} are those of the key
-//  that was shown, and anything when it has none: a program of this host. What belongs to the core (see the lists below) is matched
-//  only by a pattern that spells its first part, so that `>` means all that is not the core's.
-//  Limits: 64 roles, 256 rules each.
+//  that was shown, and anything when it has none: a program of this host. What belongs to the core
+//  (see the lists below) is matched only by a pattern that spells its first part, so that `>` means
+//  all that is not the core's. Limits: 64 roles, 256 rules each.
 
 #include "argos_access.h"
 
@@ -187,16 +187,12 @@ s_placeholder (const char **pattern_p, const argos_scope_t *scope)
     return *name == 'n' ? scope->name : *name == 'p' ? scope->platform : scope->account;
 }
 
-//  How much of the name a part of the pattern takes; 0 = it doesn't fit. *pattern_p goes on.
+//  How much of the name the placeholder at *pattern_p takes; 0 = it doesn't fit.
 
 static size_t
-s_take_part (const char **pattern_p, const char *name, const argos_scope_t *scope)
+s_take_placeholder (const char **pattern_p, const char *name, const argos_scope_t *scope)
 {
-    const char *value = "";
-    if (**pattern_p == '{')
-        value = s_placeholder (pattern_p, scope);
-    else
-        (*pattern_p)++;
+    const char *value = s_placeholder (pattern_p, scope);
     //  A placeholder without a value at the end is like >: accounts may have dots
     size_t size = *value ? strlen (value) : **pattern_p ? strcspn (name, ".") : strlen (name);
     if (*value && strncmp (name, value, size) != 0)
@@ -215,7 +211,7 @@ s_match (const char *pattern, const char *name, const argos_scope_t *scope)
         if (*name == '>')
             return false; //  A rest is covered by a rest only
         if (*pattern == '{') {
-            size_t size = s_take_part (&pattern, name, scope);
+            size_t size = s_take_placeholder (&pattern, name, scope);
             if (size == 0)
                 return false;
             name += size;

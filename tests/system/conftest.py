@@ -40,6 +40,10 @@ class Argosd:
         return (self.home / "api-key").read_text().strip()
 
     @property
+    def operator(self):
+        return (self.home / "run" / "operator.token").read_text()
+
+    @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 

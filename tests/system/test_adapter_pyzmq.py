@@ -14,12 +14,14 @@ DEADLINE_S = 20
 class Peer:
     """About all that an Argos peer needs."""
 
-    def __init__(self, endpoint, name):
+    def __init__(self, endpoint, name, token=None):
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.connect(endpoint)
         self.waiting = []
         body = {"name": name, "instance": int(time.time() * 1000), "protocol": 1, "leases": []}
+        if token:
+            body["token"] = token  # Of a key (argos keys new), or of the operator: gives its role
         self.welcome = self.ask({"type": "hello"}, body)[2]
 
     def send(self, header, body=None, parts=()):

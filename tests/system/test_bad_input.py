@@ -214,7 +214,7 @@ def test_a_hundred_megabytes_are_a_disconnect(shared):
 
 
 def test_an_inbound_message_that_does_not_fit_is_a_dead_letter_with_a_reason(shared):
-    sender = Peer(shared.endpoint, "crooked.main")
+    sender = Peer(shared.endpoint, "crooked.main", shared.operator)
     answer = sender.ask(dict(DURABLE, id="crooked-1"), {"text": 42})
     if answer[0]["type"] == "refused":
         assert code(answer) == "invalid"

@@ -16,7 +16,7 @@ class Chat:
     """One chat of the test platform: says things, and leases what is delivered to it."""
 
     def __init__(self, argosd, name="test.main", chat="42"):
-        self.peer = Peer(argosd.endpoint, name)
+        self.peer = Peer(argosd.endpoint, name, argosd.operator)
         self.name = name
         self.chat = chat
         self.peer.send({"type": "credit"}, {"messages": 10_000, "bytes": 100_000_000})
