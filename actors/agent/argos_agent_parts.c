@@ -4,6 +4,7 @@
 //  so that the largest done stays below 2 MiB.
 
 #include "argos_agent_priv.h"
+#include "argos_out.h"
 #include "argos_route_key.h"
 
 #include <assert.h>
@@ -45,6 +46,20 @@ s_copy (json_t *target, const char *name, json_t *value)
         json_object_set (target, name, value);
 }
 
+//  The run is over, for the adapter of the chat
+static void
+s_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery)
+{
+    size_t at = self->count;
+    const char *service = json_string_value (json_object_get (request, "deliver"));
+    if (argos_out_topic (service, self->to[at], sizeof self->to[at]) != 0)
+        return;
+    s_part (self, ARGOS_OUT_TYPE,
+        argos_out_body (json_object_get (request, "source"),
+            json_string_value (json_object_get (request, "reply_to")), run_id, "done", delivery))
+        ->durable = true;
+}
+
 //  An answer to the chat that the request came from, when it has one
 static void
 s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char *run_id,
@@ -54,8 +69,10 @@ s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char 
     const json_t *source = json_object_get (request, "source");
     size_t at = self->count;
     if (!service || turn->no_deliver ||
-        argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0)
+        argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0) {
+        s_over (self, request, run_id, NULL);
         return;
+    }
     json_t *body = json_pack ("{s:s, s:s, s:s}", "kind", kind, "text", text, "run_id", run_id);
     s_copy (body, "chat_id", json_object_get (source, "chat_id"));
     s_copy (body, "thread_id", json_object_get (source, "thread_id"));
@@ -66,6 +83,7 @@ s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char 
     part->durable = true;
     part->id = self->id[at];
     part->key = self->key[at];
+    s_over (self, request, run_id, self->id[at]);
 }
 
 static json_t *

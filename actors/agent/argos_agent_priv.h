@@ -14,7 +14,7 @@
 #include "argos_turn.h"
 
 #define AGENT_MAILS_MAX 60      //  Side messages of one turn; more stay in the lane
-#define AGENT_CLEAR_MAX 16      //  Queued runs cancelled by one commit
+#define AGENT_CLEAR_MAX 16      //  Queued runs cancelled by one commit, four parts each
 #define AGENT_RESULT_MAX 4      //  Tool results stored by one commit
 #define AGENT_OUTPUT_MAX 100000 //  Bytes of a tool's output that the model gets
 #define AGENT_USER_MAX 131072 //  Bytes of a user message that is not stored by a commit of its own
@@ -89,22 +89,23 @@ struct turn {
     int repeats;                         //  Repeats of this call
     int iterations;                      //  Calls that gave an answer
     int64_t input_tokens, output_tokens; //  Usage so far
-    char *text;                          //  Text of the newest answer
-    const char *finish;                  //  Its finish reason; static
-    char *error;                         //  Why the turn has failed; NULL = it has not
-    tool_t tools[ARGOS_ANSWER_CALLS];    //  Calls of the newest answer
-    size_t tool_count;                   //  How many
-    bool calls_stored;                   //  They are in the transcript
-    mail_t mails[AGENT_MAILS_MAX];       //  Side messages
-    size_t mails_told;                   //  How many there were when the last done was sent
-    size_t mail_count;                   //  How many
-    json_t *queued;                      //  Messages of the lane to be cancelled by the next commit
-    bool side_listing;                   //  The list for a side job is on its way
-    bool side_ready;                     //  A side job may be sent
-    bool no_deliver;                     //  Nobody serves that delivery: leave it out
-    job_t want;                          //  Commit to be sent next
-    job_t flying;                        //  Commit in flight
-    unsigned flying_epoch;               //  Its epoch
+    const char *told;                 //  State that the adapter has been told; static, NULL = none
+    char *text;                       //  Text of the newest answer
+    const char *finish;               //  Its finish reason; static
+    char *error;                      //  Why the turn has failed; NULL = it has not
+    tool_t tools[ARGOS_ANSWER_CALLS]; //  Calls of the newest answer
+    size_t tool_count;                //  How many
+    bool calls_stored;                //  They are in the transcript
+    mail_t mails[AGENT_MAILS_MAX];    //  Side messages
+    size_t mails_told;                //  How many there were when the last done was sent
+    size_t mail_count;                //  How many
+    json_t *queued;                   //  Messages of the lane to be cancelled by the next commit
+    bool side_listing;                //  The list for a side job is on its way
+    bool side_ready;                  //  A side job may be sent
+    bool no_deliver;                  //  Nobody serves that delivery: leave it out
+    job_t want;                       //  Commit to be sent next
+    job_t flying;                     //  Commit in flight
+    unsigned flying_epoch;            //  Its epoch
 };
 
 struct agent {
@@ -142,6 +143,9 @@ void turn_timer (turn_t *self);
 void turn_unref (turn_t *self);
 void turn_lost (turn_t *self);
 void turn_fail (turn_t *self, const char *sentence);
+
+//  Tell the adapter of the chat how the turn is (queued, running, waiting; static), in passing.
+void turn_tell (turn_t *self, const char *state);
 
 //  argos_agent_user.c
 //  What the user says in this turn.request, as the model gets it; a new string.

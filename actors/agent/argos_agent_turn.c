@@ -5,6 +5,7 @@
 //  reference.
 
 #include "argos_agent_priv.h"
+#include "argos_out.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -81,9 +82,31 @@ turn_unref (turn_t *self)
         s_free (self);
 }
 
+//  The start of a turn is no commit (adr/0003), so this is a passing entry: who subscribes later,
+//  or after a restart of the broker, finds the kept `queued` and takes what comes.
+
+void
+turn_tell (turn_t *self, const char *state)
+{
+    char to[ARGOS_TO_MAX + 1];
+    const char *service = json_string_value (json_object_get (self->body, "deliver"));
+    if ((self->told && strcmp (self->told, state) == 0) || !self->lease || !*self->run_id ||
+        argos_out_topic (service, to, sizeof to) != 0)
+        return;
+    self->told = state;
+    argos_peer_part_t part = { .type = ARGOS_OUT_TYPE,
+        .to = to,
+        .body = argos_out_body (json_object_get (self->body, "source"),
+            json_string_value (json_object_get (self->body, "reply_to")), self->run_id, state,
+            NULL) };
+    argos_peer_publish (self->agent->peer, self->lease, &part);
+}
+
 static void
 s_release (turn_t *self, const char *reject)
 {
+    if (!reject)
+        turn_tell (self, "queued");
     if (self->lease)
         argos_lease_set_data (self->lease, NULL);
     argos_lease_release (&self->lease, reject ? 0 : PAUSE_MS, !reject && !self->effects, reject);
@@ -117,9 +140,11 @@ s_act (turn_t *self, argos_turn_action_t action)
         turn_want (self, JOB_OPEN);
         break;
     case ARGOS_TURN_DO_CALL:
+        turn_tell (self, "running");
         turn_call (self);
         break;
     case ARGOS_TURN_DO_ARM:
+        turn_tell (self, "waiting");
         turn_arm_backoff (self);
         break;
     case ARGOS_TURN_DO_CALLS:
@@ -187,6 +212,7 @@ void
 turn_begin (turn_t *self)
 {
     const argos_provider_settings_t *provider = &self->agent->config.provider;
+    turn_tell (self, "running");
     if (*provider->problem || !self->agent->provider) {
         char sentence[1024];
         argos_provider_error_t error = { .class = ARGOS_PE_CREDENTIALS };

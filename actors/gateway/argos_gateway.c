@@ -320,6 +320,7 @@ s_ordinary (const argos_gateway_case_t *self)
             self->policy->queue_max));
     argos_parts_turn_new (
         parts, "turn.request", run, session, false, s_turn (self, run, session, fresh));
+    argos_parts_out (parts, s_source (self), s_text (self, "message_id"), run, "queued", NULL);
     return parts;
 }
 
@@ -409,6 +410,9 @@ argos_gateway_dead (const json_t *notice)
     snprintf (text, sizeof text, "⚠️ Your message failed: %s.", reason);
     const char *reply_to =
         json_string_value (json_object_get (body, turn ? "reply_to" : "message_id"));
-    argos_parts_deliver (parts, json_object_get (body, "source"), id, "error", text, reply_to);
+    const json_t *source = json_object_get (body, "source");
+    argos_parts_deliver (parts, source, id, "error", text, reply_to);
+    if (turn)
+        argos_parts_out (parts, source, reply_to, run, "done", id);
     return parts;
 }

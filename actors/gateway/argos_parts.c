@@ -7,6 +7,7 @@
 #include "argos_parts.h"
 
 #include "argos_header.h"
+#include "argos_out.h"
 #include "argos_platform.h"
 
 #include <sodium.h>
@@ -111,6 +112,19 @@ argos_parts_deliver (json_t *parts, const json_t *source, const char *id, const 
     json_array_append_new (
         parts, json_pack ("{s:s, s:s, s:s, s:s, s:b, s:o}", "type", "deliver.request", "to", to,
                    "id", id, "key", lane, "durable", 1, "body", body));
+}
+
+void
+argos_parts_out (json_t *parts, const json_t *source, const char *reply_to, const char *run,
+    const char *state, const char *delivery)
+{
+    char service[ARGOS_NAME_MAX + 1], to[ARGOS_TO_MAX + 1], id[ARGOS_ID_MAX + 1];
+    if (!argos_parts_service (source, service) || argos_out_topic (service, to, sizeof to) != 0)
+        return;
+    snprintf (id, sizeof id, "%s.%s", run, state);
+    json_array_append_new (
+        parts, json_pack ("{s:s, s:s, s:s, s:b, s:o}", "type", ARGOS_OUT_TYPE, "to", to, "id", id,
+                   "durable", 1, "body", argos_out_body (source, reply_to, run, state, delivery)));
 }
 
 void

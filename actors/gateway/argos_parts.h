@@ -27,6 +27,11 @@ void argos_parts_deliver (json_t *parts, const json_t *source, const char *id, c
 //  The run has failed: its row, and the last entry of its topic.
 void argos_parts_failed (json_t *parts, const char *run, const char *reason);
 
+//  What becomes of a run, for the adapter of source (argos_out): state queued or done; reply_to and
+//  delivery may be NULL. Nothing is added when the source has no deliver service.
+void argos_parts_out (json_t *parts, const json_t *source, const char *reply_to, const char *run,
+    const char *state, const char *delivery);
+
 //  Name of the service that delivers to source, to target (65 bytes). Returns false, with "", for
 //  the API, whose answer is the run itself, and when platform and account make no valid name.
 bool argos_parts_service (const json_t *source, char *target);

@@ -69,6 +69,7 @@ typedef enum {
     ARGOS_SQL_TOPIC_NEWEST,
     ARGOS_SQL_JOURNAL_ADD,
     ARGOS_SQL_JOURNAL_PAGE,
+    ARGOS_SQL_JOURNAL_TRIM,
     ARGOS_SQL_SESSION_GET,
     ARGOS_SQL_SESSION_ADD,
     ARGOS_SQL_SESSION_CLOSE,
@@ -176,6 +177,7 @@ struct argos_store {
     size_t spoiled_count;                     //  How many
     int64_t blob_cursor;                      //  Last blob that the walk has looked at
     int64_t blob_walk_at;                     //  Uptime at which the next walk begins
+    unsigned bounded_entries;                 //  Entries of bounded topics so far
     bool trash_empty;                         //  No pieces are to be removed
     argos_header_t headers[ARGOS_PARTS_MAX];  //  Of the commit at hand
 };

@@ -108,6 +108,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
     [ARGOS_SQL_JOURNAL_PAGE] = "SELECT n, sender, at, header, body FROM journal"
                                " WHERE topic = ?1 AND n >= ?2 ORDER BY n LIMIT 65",
+    [ARGOS_SQL_JOURNAL_TRIM] =
+        "DELETE FROM journal WHERE topic = ?1 AND n <= (SELECT n FROM journal"
+        " WHERE topic = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
     [ARGOS_SQL_SESSION_GET] = "SELECT id, title, source, started_at, ended_at, end_reason,"
                               " message_count, version FROM sessions WHERE id = ?1",
     [ARGOS_SQL_SESSION_ADD] = "INSERT INTO sessions (id, source, parent, started_at,"

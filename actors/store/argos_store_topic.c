@@ -11,6 +11,7 @@
 
 #define PAGE_ENTRIES 64   //  Entries of a page
 #define PAGE_BYTES 262144 //  Bytes of a page
+#define TRIM_EVERY 64     //  Entries of bounded topics between two looks
 #define BOOT_SHIFT 32     //  Numbers of one start
 
 //  A topic as its row says
@@ -75,6 +76,22 @@ argos_store_topic (argos_store_t *self, const argos_storage_req_t *req, argos_st
     return true;
 }
 
+//  A topic that tells how things are, not what was said, keeps its newest entries only; looked at
+//  now and then.
+
+static void
+s_trim (argos_store_t *self, int64_t topic, const char *name)
+{
+    static const struct {
+        const char *prefix; //  Of the topic
+        int64_t entries;    //  That are kept
+    } bounded[] = { { "out.", 1024 } };
+    for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i++)
+        if (strncmp (name, bounded[i].prefix, strlen (bounded[i].prefix)) == 0 &&
+            ++self->bounded_entries % TRIM_EVERY == 0)
+            argos_store_run (self, ARGOS_SQL_JOURNAL_TRIM, "ii", topic, bounded[i].entries);
+}
+
 //  A kept entry as a part of a commit
 
 bool
@@ -97,6 +114,7 @@ argos_store_entry (argos_store_t *self, argos_store_unit_t *unit)
     if (!self->failed && !argos_store_changed (self))
         return argos_store_refuse (
             unit->ans, ARGOS_CONFLICT, "an entry of that number is there already");
+    s_trim (self, topic.id, unit->header->name);
     if (unit->header->last)
         argos_store_run (self, ARGOS_SQL_TOPIC_CLOSE, "ii", topic.id, self->now);
     answer->number = number;

@@ -105,7 +105,8 @@ the_first_message_opens_a_session (void **state)
     s_begin (&self, "{" CHAT ",'text':'hello'}", NOTHING);
     assert_int_equal (argos_gateway_needs (&self.gateway), 0);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect session.create route.bind run.create expect turn.request");
+    s_assert_types (
+        parts, "expect session.create route.bind run.create expect turn.request out.state");
     assert_string_equal (s_at (parts, 0, "body", "key"), "agent:main:test:dm:c1");
     assert_int_equal (json_integer_value (json_object_get (
                           json_object_get (json_array_get (parts, 0), "body"), "version")),
@@ -133,7 +134,7 @@ the_next_message_joins_the_session_of_the_route (void **state)
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'hello'}", ROUTE);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect run.create expect turn.request");
+    s_assert_types (parts, "expect run.create expect turn.request out.state");
     assert_int_equal (json_integer_value (json_object_get (
                           json_object_get (json_array_get (parts, 0), "body"), "version")),
         3);
@@ -141,7 +142,32 @@ the_next_message_joins_the_session_of_the_route (void **state)
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'hello'}", ENDED);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect session.create route.bind run.create expect turn.request");
+    s_assert_types (
+        parts, "expect session.create route.bind run.create expect turn.request out.state");
+    s_end (&self, parts);
+}
+
+static void
+files_are_bound_to_the_run (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self,
+        "{" CHAT ",'text':'hello','attachments':[{'blob':'sha256:1','kind':'image'},"
+        "{'blob':'sha256:2','kind':'voice'}]}",
+        ROUTE);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect run.create blob.ref expect turn.request out.state");
+    assert_string_equal (s_at (parts, 2, "body", "run_id"), s_at (parts, 1, "body", "run_id"));
+    const json_t *blobs =
+        json_object_get (json_object_get (json_array_get (parts, 2), "body"), "blobs");
+    assert_int_equal (json_array_size (blobs), 2);
+    assert_string_equal (json_string_value (json_array_get (blobs, 1)), "sha256:2");
+    const json_t *turn = json_object_get (json_array_get (parts, 4), "body");
+    assert_int_equal (json_array_size (json_object_get (turn, "attachments")), 2);
+    assert_string_equal (s_at (parts, 5, "to", NULL), "topic:out.test.main");
+    assert_string_equal (s_at (parts, 5, "body", "turn"), s_at (parts, 1, "body", "run_id"));
+    assert_string_equal (s_at (parts, 5, "body", "state"), "queued");
     s_end (&self, parts);
 }
 
@@ -313,7 +339,7 @@ help_lists_the_table_and_unknown_commands_are_said (void **state)
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/usr/bin/env?'}", ROUTE);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect run.create expect turn.request");
+    s_assert_types (parts, "expect run.create expect turn.request out.state");
     s_end (&self, parts);
 }
 
@@ -355,7 +381,7 @@ a_dead_letter_is_told_to_who_waits (void **state)
     } rows[] = {
         { "{'seq':7,'type':'turn.request','id':'" RUN "','code':'strikes','attempt':5,'body':{" CHAT
           "}}",
-            "run.finish run.failed deliver.request" },
+            "run.finish run.failed deliver.request out.state" },
         { "{'seq':7,'type':'turn.request','id':'" RUN "','code':'strikes','attempt':5}",
             "run.finish run.failed" },
         { "{'seq':7,'type':'turn.request','id':'" RUN "','code':'strikes','body':{" API "}}",
@@ -383,6 +409,7 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (the_first_message_opens_a_session),
         cmocka_unit_test (the_next_message_joins_the_session_of_the_route),
+        cmocka_unit_test (files_are_bound_to_the_run),
         cmocka_unit_test (the_same_message_makes_the_same_run_at_every_instance),
         cmocka_unit_test (a_run_of_the_api_keeps_its_row_and_gets_no_delivery),
         cmocka_unit_test (a_named_session_is_used_made_or_refused),

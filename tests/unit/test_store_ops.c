@@ -350,6 +350,25 @@ a_journal_comes_in_pages (void **state)
 }
 
 static void
+a_topic_that_tells_how_things_are_stays_small (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    for (int i = 0; i < 1300; i++) {
+        assert_int_equal (s_entry (kit, "out.line.main", i, "", 5), ARGOS_OK);
+        assert_int_equal (s_entry (kit, "other", i, "", 5), ARGOS_OK);
+    }
+    int64_t kept = kit_number (kit, "SELECT count (*) FROM journal, topics"
+                                    " WHERE topic = id AND name = 'out.line.main'");
+    assert_in_range (kept, 1024, 1024 + 63);
+    assert_int_equal (s_topic (kit, "out.line.main", "")->number, 1299);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM journal, topics"
+                                       " WHERE topic = id AND name = 'other'"),
+        1300);
+    kit_free (kit);
+}
+
+static void
 a_run_brings_its_topic_which_belongs_to_its_owner (void **state)
 {
     (void) state;
@@ -542,6 +561,7 @@ main (void)
         cmocka_unit_test (runs_are_listed_newest_first),
         cmocka_unit_test (a_topic_keeps_its_owner_and_numbers_never_repeat),
         cmocka_unit_test (a_journal_comes_in_pages),
+        cmocka_unit_test (a_topic_that_tells_how_things_are_stays_small),
         cmocka_unit_test (a_run_brings_its_topic_which_belongs_to_its_owner),
         cmocka_unit_test (dead_letters_are_listed_shown_dropped_and_redriven),
         cmocka_unit_test (a_lane_can_be_listed),
