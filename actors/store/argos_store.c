@@ -8,6 +8,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_buggify.h"
+
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -255,7 +257,7 @@ s_transaction (argos_store_t *self, argos_storage_req_t **requests, argos_storag
         answers[i] = argos_storage_ans_new (requests[i]);
         kept = s_execute (self, requests[i], answers[i]) || kept;
     }
-    bool again = self->stained && count > 1;
+    bool again = count > 1 && (self->stained || (!savepoints && ARGOS_BUGGIFY ("store.again")));
     bool committing = !self->failed && !again && writes && kept;
     if (committing && s_commit (self))
         self->requests += (int64_t) count;
@@ -379,7 +381,7 @@ argos_store_chore (argos_store_t *self, int64_t now)
     self->now = now;
     s_count_uptime (self, now);
     bool more = true;
-    if (self->wal_pages >= ARGOS_STORE_WAL_PAGES)
+    if (self->wal_pages >= ARGOS_STORE_WAL_PAGES || ARGOS_BUGGIFY ("store.checkpoint"))
         argos_store_checkpoint (self);
     else
         more = argos_store_prune (self, now) || argos_store_blob_prune (self);

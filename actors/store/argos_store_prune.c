@@ -6,6 +6,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_buggify.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -211,7 +213,7 @@ bool
 argos_store_prune (argos_store_t *self, int64_t now)
 {
     argos_store_prune_t *prune = &self->prune;
-    if (!prune->running && self->uptime < self->prune_at)
+    if (!prune->running && self->uptime < self->prune_at && !ARGOS_BUGGIFY ("store.prune"))
         return false;
     argos_store_exec (self, "BEGIN IMMEDIATE");
     if (!prune->running)

@@ -6,6 +6,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_buggify.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +156,8 @@ argos_store_journal (argos_store_t *self, const argos_storage_req_t *req, argos_
         abort ();
     size_t bytes = 0;
     do {
-        if (ans->part_count == PAGE_ENTRIES || bytes >= PAGE_BYTES) {
+        if (ans->part_count == PAGE_ENTRIES || bytes >= PAGE_BYTES ||
+            (ans->part_count > 0 && ARGOS_BUGGIFY ("store.page"))) {
             ans->more = true;
             break;
         }

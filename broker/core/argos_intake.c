@@ -6,6 +6,7 @@
 //  What comes from outside a lease is bounded, what follows from accepted work is always taken.
 //  Limits: 128 requests are with the store at a time.
 
+#include "argos_buggify.h"
 #include "argos_core_priv.h"
 
 #include <assert.h>
@@ -185,6 +186,8 @@ void
 argos_intake_pump (argos_core_t *self)
 {
     while (self->outstanding_count < OUTSTANDING_MAX) {
+        if (self->outstanding_count && ARGOS_BUGGIFY ("intake.window"))
+            return;
         class_t rank = CLASS_LEASED;
         while (rank < CLASS_COUNT && !self->rings[rank])
             rank++;

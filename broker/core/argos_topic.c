@@ -8,6 +8,7 @@
 //  are dropped, the ring begins with a key frame then. Limits: ring_entries and 4 MiB a topic,
 //  ring_bytes for all.
 
+#include "argos_buggify.h"
 #include "argos_core_priv.h"
 
 #include <assert.h>
@@ -153,6 +154,8 @@ argos_topic_append (topic_t *topic, const session_t *session, const argos_header
     topic->entries++;
     topic->bytes += s_cost (slot);
     self->rings_bytes += s_cost (slot);
+    if (ARGOS_BUGGIFY ("topic.ring"))
+        s_shrink (topic, 1, TOPIC_BYTES_MAX);
     if (topic->entries > self->config.ring_entries || topic->bytes > TOPIC_BYTES_MAX)
         s_shrink (topic, self->config.ring_entries, TOPIC_BYTES_MAX);
     if (self->rings_bytes > self->config.ring_bytes)

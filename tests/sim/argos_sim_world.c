@@ -5,6 +5,8 @@
 
 #include "argos_sim_world.h"
 
+#include "argos_buggify.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -143,6 +145,19 @@ s_reader (world_t *self, int senders)
         }
 }
 
+//  Of each point a seed decides whether it acts at all; then it does so now and then.
+
+static world_t *s_world; //  The one at hand
+
+static bool
+s_buggify (const char *name)
+{
+    uint64_t choice = s_world->seed;
+    for (const char *letter = name; *letter; letter++)
+        choice = choice * 31 + (unsigned char) *letter;
+    return !s_world->calm && s_next (&choice) % 4 == 0 && argos_sim_random (s_world, 8) == 0;
+}
+
 static bool
 s_deaf (void *arg, uint64_t conn)
 {
@@ -193,6 +208,8 @@ argos_sim_world_new (uint64_t seed, const char *path, bool trace)
     self->random = seed * 0x2545f4914f6cdd1dU + 1;
     self->trace = trace;
     s_draw_odds (self);
+    s_world = self;
+    argos_buggify_fn = s_buggify;
     self->net = argos_sim_net_new (path);
     self->shadow = argos_sim_shadow_new (s_wrong, self);
     s_configure (self);
@@ -233,6 +250,7 @@ argos_sim_world_destroy (world_t **self_p)
     argos_sim_stand_forget (self);
     argos_sim_net_destroy (&self->net);
     argos_sim_shadow_destroy (&self->shadow);
+    argos_buggify_fn = NULL;
     free (self);
 }
 
