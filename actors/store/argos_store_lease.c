@@ -122,6 +122,9 @@ argos_store_release (argos_store_t *self, const argos_storage_req_t *req, argos_
         return argos_store_refuse (ans, ARGOS_NOT_FOUND, "no such message");
     if (!s_releasable (req, &row))
         return argos_store_refuse (ans, ARGOS_FENCED, "the lease is not the one on record");
+    //  What the holder of the lane may have been shown is not taken away from it
+    if (!row.lease && row.side && s_lane_leased (self, &row))
+        return argos_store_refuse (ans, ARGOS_CONFLICT, "the lane is leased");
     if (req->clean && row.attempt > 0)
         row.attempt--;
     ans->lease = row.lease;

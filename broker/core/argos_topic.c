@@ -120,14 +120,11 @@ s_shrink_all (argos_core_t *self)
     while (self->rings_bytes > self->config.ring_bytes) {
         topic_t *topic, *next, *largest = NULL;
         HASH_ITER (hh, self->topics, topic, next)
-            if (!largest || topic->bytes > largest->bytes)
+            if (s_can_drop (topic) && (!largest || topic->bytes > largest->bytes))
                 largest = topic;
         if (!largest)
-            return;
-        int64_t before = self->rings_bytes;
+            return; //  Only newest entries and commits on their way are left
         s_shrink (largest, largest->entries / 2, largest->bytes / 2);
-        if (self->rings_bytes == before)
-            return; //  Only commits on their way are left
     }
 }
 

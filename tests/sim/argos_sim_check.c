@@ -61,10 +61,13 @@ static void
 s_in_order (void *arg, int columns, char **values)
 {
     scan_t *scan = arg;
-    char key[64];
+    char key[64], id[96];
     const char *dash = strchr (values[0], '-');
+    const message_t *message;
     (void) columns;
-    if (!dash)
+    snprintf (id, sizeof id, "%.*s", (int) strcspn (values[0], " "), values[0]);
+    HASH_FIND_STR (scan->world->messages, id, message);
+    if (!dash || (message && message->redriven))
         return;
     snprintf (key, sizeof key, "%.*s", (int) (dash - values[0]), values[0]);
     int64_t serial = strtoll (dash + 1, NULL, 10);

@@ -10,7 +10,7 @@
 #define CUT_MAX (4 * ARGOS_SIM_LEASE_MS) //  Msec of a cut link, at most
 #define DELAY_MAX 150                    //  Msec of a slow one
 #define FULL_MAX 2000                    //  Msec of a full disk
-#define JUMP_MAX 20000                   //  Msec of a jump of the clock
+#define JUMP_MAX 8000                    //  Msec of a jump of the clock
 #define WRITES_MAX 40                    //  Writes and syncs before the power goes
 
 static int

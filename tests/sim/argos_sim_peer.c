@@ -132,6 +132,7 @@ argos_sim_peer_destroy (peer_t **self_p)
     s_clear_out (self);
     s_clear_in (self);
     s_forget_work (self);
+    argos_sim_ask_reset (self);
     while (self->pending)
         argos_sim_peer_drop (self, self->pending);
     free (self);
@@ -228,9 +229,10 @@ argos_sim_peer_kill (peer_t *self)
     self->instance++;
     self->stalled = 0;
     s_forget_work (self);
+    argos_sim_ask_reset (self);
     //  A sender knows from its source what was not accepted
     DL_FOREACH_SAFE (self->pending, pending, next)
-        if (self->kind != KIND_SENDER)
+        if (self->kind != KIND_SENDER && self->kind != KIND_OPERATOR)
             argos_sim_peer_drop (self, pending);
 }
 
@@ -262,6 +264,7 @@ s_welcome (peer_t *self, const argos_sim_msg_t *msg)
         argos_sim_work_verdict (
             self, argos_sim_int (lease, "lease"), argos_sim_text (lease, "state"));
     s_serve (self);
+    argos_sim_ask_reset (self);
     argos_sim_reader_reset (self);
     DL_FOREACH (self->pending, pending)
         pending->sent = false;
@@ -273,6 +276,8 @@ s_answered (peer_t *self, pending_t *pending, const argos_sim_msg_t *msg)
 {
     if (self->kind == KIND_SENDER)
         argos_sim_sender_answered (self, pending, msg);
+    else if (self->kind == KIND_OPERATOR)
+        argos_sim_operator_answered (self, pending, msg);
     else
         argos_sim_work_answered (self, pending, msg);
 }
@@ -309,6 +314,8 @@ s_receive_open (peer_t *self, const argos_sim_msg_t *msg)
     const char *type = argos_sim_text (msg->header, "type");
     const char *re = argos_sim_text (msg->header, "re");
     pending_t *pending;
+    if (argos_sim_ask_receive (self, msg))
+        return;
     if (strcmp (type, "refused") == 0 &&
         s_session_refusal (self, re, argos_sim_text (msg->body, "code")))
         return;
@@ -390,6 +397,12 @@ s_act_open (peer_t *self)
         argos_sim_sender_act (self);
     else if (self->kind == KIND_READER)
         argos_sim_reader_act (self);
+    else if (self->kind == KIND_ASKER)
+        argos_sim_asker_act (self);
+    else if (self->kind == KIND_ANSWERER)
+        argos_sim_answerer_act (self);
+    else if (self->kind == KIND_OPERATOR)
+        argos_sim_operator_act (self);
     else
         argos_sim_work_act (self);
 }
@@ -408,7 +421,8 @@ argos_sim_peer_act (peer_t *self)
 bool
 argos_sim_peer_idle (const peer_t *self)
 {
-    if (self->state != PEER_OPEN || self->pending || self->works)
+    if (self->state != PEER_OPEN || self->pending || self->works || self->questions ||
+        self->questions_left)
         return false;
     for (int i = 0; i < self->stream_count; i++)
         if (self->streams[i].next < self->streams[i].total)

@@ -39,6 +39,8 @@ s_message (world_t *world, const stream_t *stream, bool side)
     message->side = side;
     if (side && argos_sim_random (world, 3) == 0)
         message->not_before = world->net->wall + argos_sim_random (world, world->odds.late);
+    else if (argos_sim_random (world, 100) < world->odds.ttl)
+        message->ttl = 1 + argos_sim_random (world, 3000);
     HASH_ADD_STR (world->messages, id, message);
     return message;
 }
@@ -46,18 +48,19 @@ s_message (world_t *world, const stream_t *stream, bool side)
 static frame_t *
 s_frame (const message_t *message, bool urgent)
 {
-    char header[ARGOS_SIM_TEXT], body[ARGOS_SIM_TEXT], late[64];
+    char header[ARGOS_SIM_TEXT], body[ARGOS_SIM_TEXT], late[64], ttl[32];
     const char *type = "job", *service = "relay";
     if (!message->relay) {
         type = message->side ? "turn.stop" : "message.inbound";
         service = message->side ? "turn" : "gateway";
     }
     snprintf (late, sizeof late, ",\"not_before\":%" PRId64, message->not_before);
+    snprintf (ttl, sizeof ttl, ",\"ttl_ms\":%d", message->ttl);
     snprintf (header, sizeof header,
         "{\"type\":\"%s\",\"id\":\"%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true%s%s%"
-        "s}",
+        "s%s}",
         type, message->id, service, message->key, message->side ? ",\"side\":true" : "",
-        urgent ? ",\"urgent\":true" : "", message->not_before ? late : "");
+        urgent ? ",\"urgent\":true" : "", message->not_before ? late : "", message->ttl ? ttl : "");
     snprintf (body, sizeof body,
         "{\"source\":{\"platform\":\"sim\",\"account\":\"s\",\"chat_type\":\"dm\"},\"text\":\"t\","
         "\"reason\":\"r\","

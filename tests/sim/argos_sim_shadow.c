@@ -188,6 +188,24 @@ s_lease (argos_sim_shadow_t *self, row_t *row, int64_t lease, const char *holder
 //  ------------------------------------------------------------------------------------------------
 //  Requests
 
+//  A commit that expects of a lane what does not hold is not executed.
+
+static void
+s_expect (argos_sim_shadow_t *self, const argos_frame_t *frame)
+{
+    json_t *body = json_loadb (frame->data, frame->size, 0, NULL);
+    const char *service = argos_sim_text (body, "service"), *key = argos_sim_text (body, "key");
+    int64_t count = 0;
+    row_t *row, *next;
+    HASH_ITER (hh, self->rows, row, next) {
+        count += strcmp (row->service, service) == 0 && strcmp (row->key, key) == 0;
+    }
+    if (count > argos_sim_int (body, "max"))
+        s_wrong (self, "lane %s of %s has %" PRId64 " messages, a commit expected fewer", key,
+            service, count);
+    json_decref (body);
+}
+
 static void
 s_part (argos_sim_shadow_t *self, const argos_storage_part_t *part,
     const argos_storage_part_t *answer, size_t index)
@@ -204,6 +222,8 @@ s_part (argos_sim_shadow_t *self, const argos_storage_part_t *part,
                 answer->number, topic->value);
         s_set_mark (&self->topics, header.name, answer->number);
     }
+    if (strcmp (header.type, "expect") == 0)
+        s_expect (self, part->body);
     if (header.to != ARGOS_TO_SERVICE)
         return;
     if (!answer->seq) {
@@ -323,12 +343,16 @@ s_lease_given (
     argos_sim_shadow_t *self, const argos_storage_req_t *req, const argos_storage_ans_t *ans)
 {
     row_t *row = s_find (self, req->seq);
+    if (ans->code == ARGOS_EXPIRED && row)
+        s_drop (self, row); //  Buried instead
     if (ans->code != ARGOS_OK)
         return;
     if (!row) {
         s_wrong (self, "row %" PRId64 " is leased and is not there", req->seq);
         return;
     }
+    if (row->attempt < 0)
+        row->attempt = ans->attempt - 1;
     s_lease (self, row, ans->lease, req->holder);
     if (ans->attempt != row->attempt)
         s_wrong (self, "row %" PRId64 " has had %" PRId64 " leases, the store says %" PRId64,
@@ -397,8 +421,9 @@ argos_sim_shadow_executed (
         s_released (self, req, ans);
     else if (req->op == ARGOS_ST_HELLO)
         s_greeted (self, req, ans);
+    //  A redriven one keeps its attempts, which are not said
     for (size_t i = 0; i < ans->row_count && req->op != ARGOS_ST_INDEX; i++)
-        s_add (self, ans->rows[i].seq, ans->rows[i].service, ans->rows[i].key);
+        s_add (self, ans->rows[i].seq, ans->rows[i].service, ans->rows[i].key)->attempt = -1;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -438,6 +463,8 @@ s_compare_row (void *arg, int columns, char **values)
             row->lease);
     if (lease && strtoll (values[2], NULL, 10) != row->n)
         s_wrong (self, "row %" PRId64 " has n %s instead of %" PRId64, seq, values[2], row->n);
+    if (row->attempt < 0)
+        row->attempt = strtoll (values[3], NULL, 10);
     if (strtoll (values[3], NULL, 10) != row->attempt)
         s_wrong (self, "row %" PRId64 " has attempt %s instead of %" PRId64, seq, values[3],
             row->attempt);

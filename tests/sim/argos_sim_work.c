@@ -164,11 +164,25 @@ s_add_store (const work_t *work, frame_t *frame, const char *type)
     argos_sim_frame_part (frame, header, body);
 }
 
+//  Nothing, or little, waits where it will be put.
+
+static void
+s_add_expect (peer_t *self, const work_t *work, frame_t *frame)
+{
+    char body[ARGOS_SIM_TEXT];
+    snprintf (body, sizeof body,
+        "{\"row\":\"lane\",\"service\":\"turn\",\"key\":\"%s\",\"max\":%d}", work->key,
+        argos_sim_random (self->world, 3));
+    argos_sim_frame_part (frame, "{\"type\":\"expect\",\"to\":\"store\"}", body);
+}
+
 static void
 s_add_parts (peer_t *self, const work_t *work, frame_t *frame, bool done)
 {
     if (s_plain (work))
         return;
+    if (self->kind == KIND_GATEWAY && done && !work->resigned)
+        s_add_expect (self, work, frame);
     if (self->kind == KIND_GATEWAY && done && !work->plain)
         s_add_store (work, frame, "session.create");
     if (self->kind == KIND_GATEWAY && done)
@@ -406,14 +420,17 @@ static void
 s_refused (peer_t *self, work_t *work, ask_t ask, const argos_sim_msg_t *msg)
 {
     const char *code = argos_sim_text (msg->body, "code");
-    bool conflict = strcmp (code, "conflict") == 0 && self->kind == KIND_GATEWAY && !work->plain;
+    bool conflict = strcmp (code, "conflict") == 0 && self->kind == KIND_GATEWAY &&
+                    (!work->plain || !work->resigned);
     bool fenced = strcmp (code, "fenced") == 0;
     argos_sim_trace (
         self->world, "%s: lease %" PRId64 " refused %s", self->name, work->lease, code);
     if (fenced || (ask == ASK_RELEASE && strcmp (code, "not_found") == 0))
         argos_sim_work_drop (self, work);
     else if (ask == ASK_DONE && (conflict || strcmp (code, "mail") == 0)) {
-        work->plain = work->plain || conflict;
+        bool first = argos_sim_int (msg->body, "part") == 0;
+        work->plain = work->plain || (conflict && !(first && !work->resigned));
+        work->resigned = work->resigned || (conflict && first);
         work->waits = false;
     }
     else if (strcmp (code, "no_space") == 0)

@@ -94,7 +94,7 @@ static void
 s_draw_odds (world_t *self)
 {
     odds_t *odds = &self->odds;
-    odds->steps = 300 + argos_sim_random (self, 1500);
+    odds->steps = 200 + argos_sim_random (self, 1200);
     odds->crash = argos_sim_random (self, 60);
     odds->kill = argos_sim_random (self, 60);
     odds->cut = argos_sim_random (self, 80);
@@ -110,6 +110,8 @@ s_draw_odds (world_t *self)
     odds->slow = argos_sim_random (self, 2) ? argos_sim_random (self, 40) : 0;
     odds->jump = argos_sim_random (self, 3) ? 0 : argos_sim_random (self, 40);
     odds->full = argos_sim_random (self, 4) ? 0 : argos_sim_random (self, 40);
+    odds->ttl = argos_sim_random (self, 3) ? 0 : argos_sim_random (self, 30);
+    odds->redrive = argos_sim_random (self, 300);
     odds->late = argos_sim_random (self, 4) ? 300 : 3000;
     //  Who has sent a second message can't hold it back when the first one is refused
     if (odds->full)
@@ -191,6 +193,7 @@ s_configure (world_t *self)
     config->ping_ms = ARGOS_SIM_PING_MS;
     config->window_messages = 2 + argos_sim_random (self, 8);
     config->ring_entries = 2 + argos_sim_random (self, 16);
+    config->ring_bytes = 2000 + argos_sim_random (self, 20000);
     config->linger_ms = 200;
     argos_sim_net_crash (self->net); //  The configuration is for the next start
     self->net->executed = s_executed;
@@ -223,6 +226,10 @@ argos_sim_world_new (uint64_t seed, const char *path, bool trace)
     s_worker (self, KIND_RELAY, ARGOS_ROLE_LOCAL, "relay.1", "relay", NULL);
     s_worker (self, KIND_RELAY, ARGOS_ROLE_LOCAL, "relay.2", "relay", NULL);
     s_worker (self, KIND_DELIVER, ARGOS_ROLE_LOCAL, "post", "deliver.a", "deliver.b");
+    s_worker (self, KIND_ANSWERER, ARGOS_ROLE_LOCAL, "answer", "ask", NULL);
+    argos_sim_peer_new (self, KIND_ASKER, ARGOS_ROLE_LOCAL, "asker")->questions_left =
+        argos_sim_random (self, 20);
+    argos_sim_peer_new (self, KIND_OPERATOR, ARGOS_ROLE_LOCAL, "operator");
     return self;
 }
 
@@ -404,6 +411,9 @@ s_step (world_t *self)
 static void
 s_compare (world_t *self)
 {
+    const char *excess = argos_sim_net_excess (self->net);
+    if (excess)
+        argos_sim_wrong (self, "%s", excess);
     argos_sim_shadow_compare (self->shadow, self->net);
     if (!argos_sim_net_quiet (self->net))
         return;

@@ -18,15 +18,15 @@
 #define ARGOS_SIM_TEXT 1024    //  Bytes of a header or a body that is built
 #define ARGOS_SIM_PARTS 4      //  Parts of a commit
 #define ARGOS_SIM_STREAMS 3    //  Conversations of a sender
-#define ARGOS_SIM_PEERS 12     //  Peers at most
+#define ARGOS_SIM_PEERS 16     //  Peers at most
 #define ARGOS_SIM_SIDES 16     //  Side messages that a holder remembers
 #define ARGOS_SIM_TOPICS 16    //  Topics of a reader
-#define ARGOS_SIM_SERVICES 5   //  Services that the workers serve
+#define ARGOS_SIM_SERVICES 6   //  Services that the workers serve
 #define ARGOS_SIM_LEASE_MS 800 //  Silence that ends leases
 #define ARGOS_SIM_QUIET_MS 300 //  Silence after which nothing is leased
 #define ARGOS_SIM_PING_MS 100  //  Distance of pings
 #define ARGOS_SIM_NODES 3      //  Hosts; 0 is the core's
-#define ARGOS_SIM_STARVE 20000 //  Msec in which a lane with something due has to get on
+#define ARGOS_SIM_STARVE 12000 //  Msec in which a lane with something due has to get on
 
 typedef struct world world_t;
 typedef struct peer peer_t;
@@ -48,7 +48,8 @@ typedef enum {
     ASK_READ,    //  A read of the store
     ASK_COMMIT,  //  A commit under a lease
     ASK_DONE,    //  The last one
-    ASK_RELEASE  //  The lease is given back
+    ASK_RELEASE, //  The lease is given back
+    ASK_REDRIVE  //  A dead letter is sent again
 } ask_t;
 
 //  Something that a peer has sent and wants an answer to; sent again after each reconnect
@@ -78,6 +79,7 @@ typedef struct work {
     int64_t length;                 //  Agent: messages in the transcript, as we think
     bool waits;                     //  For an answer
     bool plain;                     //  Gateway: without session.create
+    bool resigned;                  //  Gateway: expects nothing any more
     int64_t sides[ARGOS_SIM_SIDES]; //  Side messages shown and not taken
     size_t side_count;              //  How many
     int64_t newest;                 //  Newest side message shown
@@ -92,7 +94,10 @@ typedef enum {
     KIND_AGENT,
     KIND_RELAY,
     KIND_DELIVER,
-    KIND_READER
+    KIND_READER,
+    KIND_ASKER,
+    KIND_ANSWERER,
+    KIND_OPERATOR
 } kind_t;
 
 typedef enum { PEER_DOWN, PEER_HELLO, PEER_OPEN } peer_state_t;
@@ -117,6 +122,14 @@ typedef struct {
     int64_t sum;     //  Sum of their numbers
     bool subscribed; //  In this session
 } reading_t;
+
+//  A request: of an asker that has no answer yet, of an answerer that has not answered yet
+
+typedef struct question {
+    char id[96];                  //  Its id
+    char from[64];                //  Answerer: who asks
+    struct question *prev, *next; //  In order
+} question_t;
 
 struct peer {
     world_t *world;                       //  Ours
@@ -144,6 +157,8 @@ struct peer {
     reading_t readings[ARGOS_SIM_TOPICS]; //  Reader
     int reading_count;                    //  How many
     int64_t credit, received;             //  Reader: granted, got in this session
+    question_t *questions;                //  Asker, answerer: under way
+    int questions_left;                   //  Asker: not asked yet
 };
 
 //  What happened to a row outside: effects that believed to be the first
@@ -163,6 +178,8 @@ typedef struct {
     bool relay;         //  Its way
     bool side;          //  A side message
     int64_t not_before; //  When it joins its lane, 0 = at once
+    bool redriven;      //  Was among the dead letters: has lost its place
+    int ttl;            //  Msec until it is too late, 0 = never
     int64_t seq;        //  As accepted, 0 = not yet
     UT_hash_handle hh;  //  By id
 } message_t;
@@ -177,6 +194,8 @@ typedef struct {
     int late;                    //  Msec until a message joins its lane, at most
     int again, park, reject;     //  Impatience, releases
     int side;                    //  Side messages, per 100
+    int ttl;                     //  Messages with a deadline, per 100
+    int redrive;                 //  Dead letters sent again
     int batch;                   //  Requests of a batch at most
     int pipeline;                //  Unsettled messages of a conversation
     int steps;                   //  Steps with faults
@@ -278,6 +297,16 @@ void argos_sim_work_answered (peer_t *self, pending_t *pending, const argos_sim_
 void argos_sim_work_verdict (peer_t *self, int64_t lease, const char *state);
 void argos_sim_work_drop (peer_t *self, work_t *work);
 work_t *argos_sim_work_find (peer_t *self, int64_t lease);
+
+//  argos_sim_ask.c: requests, their answers, and who sends dead letters again
+void argos_sim_asker_act (peer_t *self);
+void argos_sim_answerer_act (peer_t *self);
+//  Returns whether the message was about a request.
+bool argos_sim_ask_receive (peer_t *self, const argos_sim_msg_t *msg);
+//  A new session: requests are not repeated, and those of others are over.
+void argos_sim_ask_reset (peer_t *self);
+void argos_sim_operator_act (peer_t *self);
+void argos_sim_operator_answered (peer_t *self, pending_t *pending, const argos_sim_msg_t *msg);
 
 //  argos_sim_read.c: readers of topics
 void argos_sim_reader_act (peer_t *self);

@@ -421,6 +421,34 @@ an_expired_message_is_buried_when_its_turn_comes (void **state)
 }
 
 static void
+a_side_message_does_not_expire_under_the_holder_of_its_lane (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    int64_t seq = kit_send (kit, "m1", "turn", "k", NULL, NULL);
+    int64_t side = kit_send (kit, "m2", "turn", "k", ",\"side\":true", NULL);
+    int64_t lease = kit_lease (kit, seq, W1);
+    for (int i = 0; i < 2; i++) {
+        argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_RELEASE, 0);
+        req->seq = side;
+        memcpy (req->reject, "expired", sizeof "expired");
+        kit_do (kit, req);
+        assert_int_equal (kit->ans->code, i == 0 ? ARGOS_CONFLICT : ARGOS_OK);
+        if (i == 0)
+            kit_do (kit, kit_commit (kit, W1, seq, lease, 1, false, 0));
+        req = argos_storage_req_new (ARGOS_ST_RELEASE, 0);
+        req->seq = seq;
+        req->lease = lease;
+        if (i == 0)
+            kit_do (kit, req);
+        else
+            argos_storage_req_destroy (&req);
+    }
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM dead WHERE code = 'expired'"), 1);
+    kit_free (kit);
+}
+
+static void
 a_delay_is_kept_until_a_side_message_comes (void **state)
 {
     (void) state;
@@ -646,6 +674,7 @@ main (void)
         cmocka_unit_test (twenty_strikes_bury_and_tell_the_gateway),
         cmocka_unit_test (reject_buries_at_once),
         cmocka_unit_test (an_expired_message_is_buried_when_its_turn_comes),
+        cmocka_unit_test (a_side_message_does_not_expire_under_the_holder_of_its_lane),
         cmocka_unit_test (a_delay_is_kept_until_a_side_message_comes),
         cmocka_unit_test (a_hello_says_of_each_lease_valid_done_or_lost),
         cmocka_unit_test (a_new_instance_takes_over_no_lease),

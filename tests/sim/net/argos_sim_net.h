@@ -99,6 +99,9 @@ bool argos_sim_net_quiet (const argos_sim_net_t *self);
 //  a sentence (static). Only when quiet.
 const char *argos_sim_net_difference (argos_sim_net_t *self);
 
+//  Whether the core has more in memory than it may. NULL = no, else a sentence (static).
+const char *argos_sim_net_excess (const argos_sim_net_t *self);
+
 //  What waits for a connection is lost.
 void argos_sim_net_cut (argos_sim_net_t *self, uint64_t conn);
 

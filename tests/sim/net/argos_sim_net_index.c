@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNDER_WAY 16        //  Entries that wait for their commit, at most, in a simulation
+#define ENTRY_BYTES 2048    //  Of an entry there, at most
+#define OUTSTANDING_MAX 128 //  Of docs/architecture.md
+
 static char s_text[256]; //  What argos_sim_net_difference says
 
 typedef struct {
@@ -109,6 +113,27 @@ argos_sim_net_difference (argos_sim_net_t *self)
     if ((int64_t) HASH_CNT (hh_head, self->core->heads) != look.leased)
         s_differ ("the index has more leases than there are", "any");
     return *s_text ? s_text : NULL;
+}
+
+const char *
+argos_sim_net_excess (const argos_sim_net_t *self)
+{
+    const argos_core_t *core = self->core;
+    const session_t *session;
+    const topic_t *topic;
+    if (core->outstanding_count > OUTSTANDING_MAX)
+        return "more requests are with the store than may be";
+    //  The newest entry of each topic stays, and what waits for its commit
+    if (core->rings_bytes >
+        self->config.ring_bytes + (HASH_COUNT (core->topics) + UNDER_WAY) * ENTRY_BYTES)
+        return "the rings of all topics are larger than their budget";
+    for (session = core->numbers; session; session = session->hh_number.next)
+        if (session->got_messages - session->settled_messages > self->config.window_messages)
+            return "a session has more under way than its window";
+    for (topic = core->topics; topic; topic = topic->hh.next)
+        if (topic->entries > self->config.ring_entries + OUTSTANDING_MAX)
+            return "a ring has more entries than it may";
+    return NULL;
 }
 
 bool
