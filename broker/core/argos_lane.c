@@ -92,6 +92,19 @@ s_careful (lane_t *lane)
     return true;
 }
 
+//  Whether the lane is parked. When what had to wait for its turn is gone (it has expired, say),
+//  who comes after it need not wait.
+
+static bool
+s_waits (lane_t *lane)
+{
+    if (lane->careful && lane->entries->strikes < CAREFUL_STRIKES) {
+        lane->careful = false;
+        lane->park_until = 0;
+    }
+    return lane->park_until > lane->service->core->mono || s_careful (lane);
+}
+
 //  Into the ready list where it belongs; a lane that stands there keeps its place.
 
 static void
@@ -125,7 +138,7 @@ argos_lane_settle (lane_t *lane)
         if (lane->inserting == 0)
             s_free_lane (lane);
     }
-    else if (lane->park_until > self->mono || s_careful (lane)) {
+    else if (s_waits (lane)) {
         argos_lane_unlink (lane);
         lane->state = LANE_PARKED;
         argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
