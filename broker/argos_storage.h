@@ -89,6 +89,7 @@ typedef struct {
 
 typedef struct {
     int64_t seq, not_before;          //  Row, when due (0 = now)
+    int64_t at;                       //  Stored at, wall msec; 0 = now
     bool side, urgent;                //  Flags
     char type[ARGOS_TYPE_MAX + 1];    //  Message type
     char service[ARGOS_NAME_MAX + 1]; //  Service

@@ -61,6 +61,7 @@ argos_store_entered (argos_storage_ans_t *ans, const argos_store_row_t *row, int
     memcpy (entered->holder, row->holder, sizeof entered->holder);
     entered->delay_until = row->delay_until;
     entered->until = row->until;
+    entered->at = row->at;
     entered->strikes = row->strikes;
     entered->bytes = bytes;
     return entered;

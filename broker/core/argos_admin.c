@@ -15,6 +15,8 @@ static const struct {
     const char *result;                                   //  Type of the answer
 } requests[] = {
     { "broker.status", argos_status_answer, "broker.status.result" },
+    { "broker.stats", argos_stats_answer, "broker.stats.result" },
+    { "broker.trace", argos_stats_trace, "broker.trace.result" },
 };
 
 void

@@ -37,6 +37,7 @@ argos_core_config_init (argos_core_config_t *config)
         .ring_bytes = 64 << 20,
         .ring_entries = 4096,
         .linger_ms = 300000,
+        .trace_entries = 65536,
         .slow_ms = 30000 };
 }
 
@@ -71,6 +72,7 @@ argos_core_new (
     self->access = s_access (config);
     self->keyring = argos_keyring_new (config->tokens);
     self->patterns = argos_trie_new ();
+    self->trace = argos_trace_new (config->trace_entries);
     self->self = argos_session_new (self, 0, "broker");
     self->self->role = argos_access_core (self->access);
     return self;
@@ -150,6 +152,7 @@ argos_core_destroy (argos_core_t **self_p)
     HASH_ITER (hh, self->topics, topic, next_topic)
         argos_topic_free (topic);
     argos_trie_destroy (&self->patterns);
+    argos_trace_destroy (&self->trace);
     HASH_CLEAR (hh_head, self->heads);
     s_free_services (self);
     struct intern *name, *next_name;
@@ -195,6 +198,46 @@ argos_core_forget_type (argos_core_t *self, const char *type)
     }
 }
 
+//  Bytes that the window counts: all but the magic and the empty meta.
+
+static int64_t
+s_bytes (argos_frame_t **frames, size_t count)
+{
+    int64_t bytes = 0;
+    for (size_t i = 1; i < count; i++)
+        bytes += (int64_t) frames[i]->size;
+    return bytes;
+}
+
+static void
+s_add_traffic (traffic_t *traffic, const traffic_t *more)
+{
+    traffic->in_messages += more->in_messages;
+    traffic->in_bytes += more->in_bytes;
+    traffic->out_messages += more->out_messages;
+    traffic->out_bytes += more->out_bytes;
+}
+
+static void
+s_count_in (argos_core_t *self, session_t *session, int64_t bytes)
+{
+    const traffic_t one = { .in_messages = 1, .in_bytes = bytes };
+    s_add_traffic (&self->traffic, &one);
+    if (session)
+        s_add_traffic (&session->traffic, &one);
+}
+
+static void
+s_count_out (argos_core_t *self, uint64_t conn, int64_t bytes)
+{
+    const traffic_t one = { .out_messages = 1, .out_bytes = bytes };
+    session_t *session;
+    HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
+    s_add_traffic (&self->traffic, &one);
+    if (session)
+        s_add_traffic (&session->traffic, &one);
+}
+
 //  Send one message with the given frames; meta is made into a frame. Returns 0, or -1 when the
 //  connection takes nothing.
 
@@ -205,6 +248,8 @@ argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const 
     argos_frame_t *meta_frame = argos_frame_new (meta, meta_size);
     argos_frame_t *frames[4] = { self->magic, header, meta_frame, body ? body : self->empty };
     int rc = self->io.send (self->io.ctx, conn, frames, 4);
+    if (rc == 0)
+        s_count_out (self, conn, s_bytes (frames, 4));
     argos_frame_unref (&meta_frame);
     return rc;
 }
@@ -229,12 +274,25 @@ argos_core_word (
     argos_frame_unref (&content);
 }
 
+static void
+s_note_refusal (argos_core_t *self, uint64_t conn, const char *re, argos_err_t code)
+{
+    session_t *session;
+    HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
+    if (*re)
+        argos_stats_note (self, (argos_trace_note_t){ .event = ARGOS_TRACE_REFUSED,
+                                    .id = re,
+                                    .peer = session ? session->name : "",
+                                    .code = (int) code });
+}
+
 void
 argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos_err_t code,
     const char *reason, int part, bool sent)
 {
     argos_writer_t body = { .size = 0 };
     self->refused[code]++;
+    s_note_refusal (self, conn, re, code);
     argos_writer_raw (&body, "{");
     argos_writer_member_string (&body, "code", argos_err_name (code));
     argos_writer_member_string (
@@ -475,17 +533,6 @@ s_application (session_t *session, const argos_header_t *header, argos_frame_t *
     return false;
 }
 
-//  Bytes that the window counts: all but the magic and the empty meta.
-
-static int64_t
-s_bytes (argos_frame_t **frames, size_t count)
-{
-    int64_t bytes = 0;
-    for (size_t i = 1; i < count; i++)
-        bytes += (int64_t) frames[i]->size;
-    return bytes;
-}
-
 //  Count a message against the window. What is not a durable commit or a read is settled at once by
 //  its handler's end.
 
@@ -580,6 +627,7 @@ argos_core_message (
         reason = s_form (frames, count);
         code = reason ? ARGOS_INVALID : ARGOS_OK;
     }
+    s_count_in (self, session, s_bytes (frames, count));
     if (session && session->open)
         argos_session_heard (session);
     if (code != ARGOS_OK)
@@ -601,6 +649,7 @@ argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans)
     assert (item); //  The store answers each request once
     HASH_DEL (self->outstanding, item);
     self->outstanding_count--;
+    self->stored++;
     switch (item->op) {
     case ARGOS_ST_COMMIT:
     case ARGOS_ST_READ:

@@ -49,10 +49,11 @@ typedef struct {
     int64_t
         service_max;    //  Hard limit of waiting messages of one service for admissions (2,000,000)
     int64_t ring_bytes; //  All topic rings together (64 MiB)
-    int64_t ring_entries; //  Entries of one ring (4096)
-    int64_t linger_ms;    //  How long a closed topic stays in memory (300000)
-    int64_t slow_ms;      //  How long a reader may take nothing of what waits for it (30000)
-    const char *roles;    //  JSON object of argos_access_new, checked before; NULL = none; borrowed
+    int64_t ring_entries;  //  Entries of one ring (4096)
+    int64_t linger_ms;     //  How long a closed topic stays in memory (300000)
+    int64_t trace_entries; //  Records of the trace (65536, at most 4 MiB); 0 = none
+    int64_t slow_ms;       //  How long a reader may take nothing of what waits for it (30000)
+    const char *roles; //  JSON object of argos_access_new, checked before; NULL = none; borrowed
     const char *const *ipc_roles; //  As for argos_access_new, checked before; borrowed
     const char *tokens; //  Tokens of this start, as for argos_keyring_new; NULL = none; borrowed
 } argos_core_config_t;

@@ -8,9 +8,11 @@
 #define ARGOS_CORE_PRIV_H
 
 #include "argos_access.h"
+#include "argos_age.h"
 #include "argos_core.h"
 #include "argos_keyring.h"
 #include "argos_timer.h"
+#include "argos_trace.h"
 #include "argos_trie.h"
 #include "argos_writer.h"
 
@@ -44,10 +46,12 @@ typedef struct {
     char *key;                     //  To a service: the lane's key; ours
     lane_t *lane;   //  To a service: the lane, its `inserting` counts us; NULL when not yet due
     topic_t *topic; //  To a topic: which, its `busy` counts us
-    struct ring_entry *slot;   //  To a topic: our place in the ring
-    int64_t not_before, until; //  Wall msec, 0 = none
-    bool side, urgent;         //  Flags
-    uint64_t reserved;         //  Session that gets it leased on insert; 0 = none
+    struct ring_entry *slot;         //  To a topic: our place in the ring
+    uint64_t trace_key;              //  To a service: hash of its id, for the trace
+    char trace_id[ARGOS_TRACE_TEXT]; //  and its beginning
+    int64_t not_before, until;       //  Wall msec, 0 = none
+    bool side, urgent;               //  Flags
+    uint64_t reserved;               //  Session that gets it leased on insert; 0 = none
 } part_t;
 
 //  A store request from its arrival to its answer
@@ -74,6 +78,13 @@ struct item {
     UT_hash_handle hh;             //  By tag, while with the store
 };
 
+//  What came in and went out, all frames counted
+
+typedef struct {
+    int64_t in_messages, in_bytes;   //  From the peer
+    int64_t out_messages, out_bytes; //  To it
+} traffic_t;
+
 //  One hello
 
 struct session {
@@ -99,6 +110,7 @@ struct session {
     int64_t granted_messages, granted_bytes; //  Window told to the peer
     int64_t credit_messages, credit_bytes;   //  Credit told by the peer
     int64_t sent_messages, sent_bytes;       //  Used of that credit
+    traffic_t traffic;                       //  All that came and went
     item_t *items;                           //  Store requests not yet handed over, in order
     int64_t waiting[CLASS_COUNT];            //  How many of them, by class
     class_t ring;                            //  Ring it stands in while it has items
@@ -156,6 +168,8 @@ struct service {
     int64_t requests_count, requests_bytes; //  How many, how large
     int64_t waiting;                        //  Rows, leased ones included
     int64_t leased;                         //  Leased rows
+    argos_age_t ages;                       //  Of its rows that are in a lane, in AGE_MS
+    int64_t in, done, refused;              //  Messages and requests since the start
     bool dispatching;                       //  Guards against recursion
     UT_hash_handle hh;                      //  By name
 };
@@ -180,6 +194,7 @@ struct entry {
     uint8_t strikes;      //  So far
     bool side, urgent;    //  Flags
     bool shown;           //  Side: shown, or being shown, to the present holder
+    int32_t born;         //  When it came, for the ages of its service
     entry_t *prev, *next; //  In the lane
 };
 
@@ -302,6 +317,9 @@ struct argos_core {
     request_t *requests;              //  By requester and id
     topic_t *topics;                  //  By name
     argos_trie_t *patterns;           //  Lists of pattern_t by text
+    argos_trace_t *trace;             //  What happened; NULL = not kept
+    traffic_t traffic;                //  Of all, also those that are gone
+    int64_t stored;                   //  Answers of the store
     int64_t rings_bytes;              //  All rings together
     struct intern *types;             //  Interned type names
     int64_t careful_until;            //  Before this no message with 8 strikes is leased
@@ -440,6 +458,12 @@ void argos_subscribe_free_pattern (pattern_t *pattern);
 //  argos_admin.c
 void argos_admin_request (
     session_t *session, const argos_header_t *header, const argos_frame_t *frame);
+
+//  argos_stats.c
+void argos_stats_note (argos_core_t *self, argos_trace_note_t note);
+int32_t argos_stats_tick (const argos_core_t *self, int64_t wall);
+json_t *argos_stats_answer (session_t *session, json_t *asked);
+json_t *argos_stats_trace (session_t *session, json_t *asked);
 
 //  argos_status.c
 json_t *argos_status_answer (session_t *session, json_t *asked);

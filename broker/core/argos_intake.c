@@ -228,8 +228,10 @@ s_service_part (
     service_t *service = argos_service_find (self, header->name);
     if (!service)
         return s_fault (ARGOS_NO_SERVICE, NULL, index);
-    if (admission && !header->urgent && service->waiting >= self->config.service_max)
+    if (admission && !header->urgent && service->waiting >= self->config.service_max) {
+        service->refused++;
         return s_fault (ARGOS_BUSY, "the service has reached its limit of waiting messages", index);
+    }
     part->service = service;
     part->key = strdup (header->has_key ? header->key : header->id);
     assert (part->key);
@@ -305,6 +307,8 @@ s_refer (session_t *session, item_t *item, const argos_header_t *headers)
     argos_core_t *self = session->core;
     for (size_t i = 0; i < item->part_count; i++) {
         part_t *part = &item->parts[i];
+        part->trace_key = argos_trace_key (headers[i].id);
+        memcpy (part->trace_id, headers[i].id, sizeof part->trace_id);
         if (part->service && part->not_before <= self->wall) {
             part->lane = argos_lane_get (part->service, part->key);
             part->lane->inserting++;
@@ -443,6 +447,14 @@ s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from
             .until = part->until };
         memcpy (row.type, part->type, sizeof row.type);
         entry_t *entry = argos_lane_insert (part->service, part->key, &row);
+        part->service->in++;
+        argos_stats_note (part->service->core, (argos_trace_note_t){ .event = ARGOS_TRACE_ACCEPTED,
+                                                   .seq = answer->seq,
+                                                   .key = part->trace_key,
+                                                   .id = part->trace_id,
+                                                   .type = part->type,
+                                                   .peer = from,
+                                                   .cause = cause });
         if (!part->lane && entry->lane)
             argos_lane_settle (entry->lane); //  It has come due meanwhile
     }
@@ -452,7 +464,12 @@ s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from
     part->lane = NULL;
     lane->inserting--;
     if (answer->seq && answer->number && part->reserved) {
+        const session_t *holder = argos_session_find (lane->service->core, part->reserved);
         argos_lane_leased (lane, answer->seq, answer->number, part->reserved);
+        argos_stats_note (lane->service->core, (argos_trace_note_t){ .event = ARGOS_TRACE_LEASED,
+                                                   .seq = answer->seq,
+                                                   .lease = answer->number,
+                                                   .peer = holder ? holder->name : "" });
         argos_lease_send (lane, from, 1, hops, now, cause, part->header, part->body);
         return;
     }
@@ -518,6 +535,13 @@ s_committed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans)
                 topic, part->slot, ans->parts[i].at != 0, ans->parts[i].number, ans->parts[i].from);
         }
     }
+    if (applied && item->seq)
+        argos_stats_note (
+            self, (argos_trace_note_t){ .event = item->done ? ARGOS_TRACE_DONE : ARGOS_TRACE_COMMIT,
+                      .seq = item->seq,
+                      .lease = item->lease,
+                      .id = ans->cause,
+                      .peer = item->from });
     if (applied && ans->gone_count) {
         lane_t *lane = argos_lane_of_head (self, item->seq);
         if (lane)

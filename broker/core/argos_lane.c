@@ -211,6 +211,7 @@ s_join (entry_t *entry, const char *key)
     lane->urgent += entry->urgent;
     if (entry->side && !lane->careful)
         lane->park_until = 0;
+    argos_age_add (&entry->service->ages, entry->born);
     if (entry->until)
         s_set_deadline (entry, entry->until, s_expired);
 }
@@ -221,6 +222,7 @@ s_due (void *arg)
     entry_t *entry = arg;
     char *key = entry->key;
     entry->key = NULL;
+    entry->born = argos_stats_tick (entry->service->core, 0); //  It could not be served before
     DL_DELETE (entry->service->later, entry);
     s_join (entry, key);
     free (key);
@@ -260,6 +262,7 @@ argos_lane_insert (service_t *service, const char *key, const argos_storage_row_
     entry->strikes = (uint8_t) (row->strikes > 255 ? 255 : row->strikes);
     entry->side = row->side;
     entry->urgent = row->urgent;
+    entry->born = argos_stats_tick (self, row->at);
     argos_service_count (service, 1);
     if (row->not_before > self->wall && !row->lease) {
         entry->key = strdup (key);
@@ -421,7 +424,10 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
             session = s_unlease (lane);
         if (entry->shown && lane->shown > 0)
             lane->shown--;
+        if (entry->lane)
+            argos_age_remove (&service->ages, entry->born);
         s_take_out (entry);
+        service->done++;
         argos_service_count (service, -1);
         s_free_entry (entry);
     }

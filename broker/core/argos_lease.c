@@ -57,12 +57,35 @@ argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t hops,
         argos_writer_raw (&self->text, "}");
         if (argos_core_put (self, session->conn, header, self->text.data, self->text.size, body) ==
             0) {
+            argos_stats_note (self, (argos_trace_note_t){ .event = ARGOS_TRACE_SENT,
+                                        .seq = lane->head,
+                                        .lease = lane->lease,
+                                        .peer = session->name });
             argos_lane_show (lane);
             return;
         }
         session->quiet = true;
     }
     argos_lease_give_back (self, lane, 0, true);
+}
+
+//  Its id as well: after a restart the trace has not seen it come.
+
+static void
+s_note_lease (const lane_t *lane, const argos_storage_ans_t *ans)
+{
+    const session_t *session = argos_session_find (lane->service->core, lane->session);
+    argos_header_t header;
+    const argos_frame_t *frame = ans->parts[0].header;
+    if (argos_header_read (frame->data, frame->size, &header, NULL) != ARGOS_OK)
+        return;
+    argos_stats_note (lane->service->core, (argos_trace_note_t){ .event = ARGOS_TRACE_LEASED,
+                                               .seq = ans->seq,
+                                               .lease = ans->lease,
+                                               .id = header.id,
+                                               .type = header.type,
+                                               .peer = session ? session->name : "",
+                                               .cause = ans->cause });
 }
 
 void
@@ -81,6 +104,7 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     }
     if (ans->code == ARGOS_OK) {
         argos_lane_leased (lane, ans->seq, ans->lease, session);
+        s_note_lease (lane, ans);
         argos_lease_send (lane, ans->from, ans->attempt, ans->hops, ans->at, ans->cause,
             ans->parts[0].header, ans->parts[0].body);
     }
@@ -196,6 +220,12 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
         lane->inserting--;
         bool ours =
             lane->state == LANE_LEASED && lane->head == item->seq && lane->lease == item->lease;
+        if (ans->code == ARGOS_OK && (ours || ans->dead))
+            argos_stats_note (self,
+                (argos_trace_note_t){ .event = ans->dead ? ARGOS_TRACE_DEAD : ARGOS_TRACE_RELEASED,
+                    .seq = item->seq,
+                    .lease = item->lease,
+                    .peer = session && session != self->self ? session->name : "broker" });
         if (ans->code == ARGOS_OK && ans->dead)
             argos_lane_consume (lane, ans->gone, ans->gone_count);
         else if (ans->code == ARGOS_OK && ours) {

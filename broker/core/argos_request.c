@@ -136,6 +136,9 @@ s_hand (request_t *request, session_t *worker, argos_frame_t *header, argos_fram
         return -1;
     }
     request->worker = worker->number;
+    argos_stats_note (
+        self, (argos_trace_note_t){
+                  .event = ARGOS_TRACE_SENT, .id = request->key.id, .peer = worker->name });
     DL_APPEND (worker->held, request);
     return 0;
 }
@@ -151,6 +154,12 @@ s_new (session_t *session, const argos_header_t *header, service_t *service)
     request->key.session = session->number;
     memcpy (request->key.id, header->id, strlen (header->id));
     HASH_ADD (hh, self->requests, key, s_key_size (header->id), request);
+    if (service)
+        service->in++;
+    argos_stats_note (self, (argos_trace_note_t){ .event = ARGOS_TRACE_ASKED,
+                                .id = header->id,
+                                .type = header->type,
+                                .peer = session->name });
     argos_timer_set (&self->timers, &request->timer,
         self->mono + (header->ttl_ms ? header->ttl_ms : TTL_DEFAULT), s_expired, request);
     return request;
@@ -169,6 +178,7 @@ s_to_service (session_t *session, const argos_header_t *header, argos_frame_t **
     }
     if (service->requests_count >= WAITING_MAX ||
         service->requests_bytes + (int64_t) frames[3]->size > WAITING_BYTES_MAX) {
+        service->refused++;
         argos_core_refuse (self, session->conn, header->id, ARGOS_BUSY, NULL, -1, false);
         return;
     }
@@ -262,8 +272,15 @@ argos_request_reply (session_t *session, const argos_header_t *header, argos_fra
     }
     s_meta (self, session);
     argos_core_put (self, other->conn, frames[1], self->text.data, self->text.size, frames[3]);
-    if (!word)
-        s_finish (request);
+    if (word)
+        return;
+    if (request->service)
+        request->service->done++;
+    argos_stats_note (self, (argos_trace_note_t){ .event = ARGOS_TRACE_REPLIED,
+                                .id = header->re,
+                                .type = header->type,
+                                .peer = session->name });
+    s_finish (request);
 }
 
 //  Requests that wait for a worker, in order, as far as there are slots.

@@ -468,11 +468,17 @@ argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *an
     }
     for (size_t i = 0; i < ans->freed_count; i++) {
         lane_t *lane = argos_lane_of_head (self, ans->freed[i].seq);
+        argos_stats_note (self, (argos_trace_note_t){ .event = ARGOS_TRACE_RELEASED,
+                                    .seq = ans->freed[i].seq,
+                                    .peer = session ? session->name : "" });
         if (lane)
             argos_lane_freed (lane, ans->freed[i].strikes);
     }
     for (size_t i = 0; i < ans->gone_count; i++) {
         lane_t *lane = argos_lane_of_head (self, ans->gone[i]);
+        argos_stats_note (self, (argos_trace_note_t){ .event = ARGOS_TRACE_DEAD,
+                                    .seq = ans->gone[i],
+                                    .peer = session ? session->name : "" });
         if (lane)
             argos_lane_consume (lane, &ans->gone[i], 1);
     }
