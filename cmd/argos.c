@@ -29,6 +29,10 @@ static const char help[] =
     "argos keys new NAME --role ROLE [--platform P --account A]   a new key\n"
     "argos keys revoke NAME            at once, also where it is connected\n"
     "argos provider test               one short turn with the provider that serves\n"
+    "argos adapter-check COMMAND|ENDPOINT\n"
+    "                                 drive an adapter or a worker, case by case (--only CASE,\n"
+    "                                 --platform P --account A, --service S --type T --body JSON,\n"
+    "                                 --verbose); needs no daemon\n"
     "argos help | --version\n"
     "\n"
     "Each takes --home DIR (the folder of argosd; else $ARGOS_HOME, else ~/.argos) and --json.\n"
@@ -37,13 +41,15 @@ static const char help[] =
 static const struct {
     const char *name;              //  First word
     argos_cli_command_t *function; //  What it does
+    bool options;                  //  It has options of its own
 } commands[] = {
-    { "chat", argos_command_chat },
-    { "status", argos_command_status },
-    { "runs", argos_command_runs },
-    { "dead", argos_command_dead },
-    { "keys", argos_command_keys },
-    { "provider", argos_command_provider },
+    { "chat", argos_command_chat, true },
+    { "status", argos_command_status, false },
+    { "runs", argos_command_runs, false },
+    { "dead", argos_command_dead, false },
+    { "keys", argos_command_keys, true },
+    { "provider", argos_command_provider, false },
+    { "adapter-check", argos_command_adapter_check, true },
 };
 
 //  Takes --home and --json out of the line, wherever they stand. Returns the words that are left,
@@ -103,7 +109,7 @@ s_run (argos_cli_t *self, argos_cli_command_t *function, int argc, char **argv)
     return rc;
 }
 
-//  The first word that looks like an option: all but the chat's have been taken out before
+//  The first word that looks like an option: those of every command have been taken out before
 
 static const char *
 s_wrong_option (int argc, char **argv)
@@ -137,8 +143,7 @@ main (int argc, char **argv)
             if (argos_cli_find (&cli, home) != 0)
                 return argos_cli_usage (&cli, "%s", cli.reason);
             const char *wrong = s_wrong_option (left - 2, argv + 2);
-            if (wrong && commands[i].function != argos_command_chat &&
-                commands[i].function != argos_command_keys)
+            if (wrong && !commands[i].options)
                 return argos_cli_usage (&cli, "%s has no option %s", word, wrong);
             return s_run (&cli, commands[i].function, left - 2, argv + 2);
         }

@@ -98,5 +98,6 @@ argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_dead;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_keys;
+argos_cli_command_t argos_command_adapter_check;
 
 #endif

@@ -3,9 +3,8 @@
 //
 //      echo_adapter [--home DIR] [PLATFORM [ACCOUNT]]
 //
-//  Each answer is leased, printed and ended with a receipt. Kill it at any time: what was accepted
-//  is answered after the next start. Ends after its input, when all is answered. Limits: lines of 4
-//  KiB.
+//  Each answer is leased, printed and ended with a receipt. It may be killed at any time: what was
+//  accepted is answered after the next start. It ends after its input. Limit: 4 KiB a line.
 
 #include "argos.h"
 
@@ -69,6 +68,8 @@ main (int argc, char **argv)
 {
     argos_options_t options = { .handlers = { .on_work = s_on_work } };
     char reason[512], service[96], line[4096];
+    if (getenv ("ARGOS_PLATFORM"))
+        words[0] = getenv ("ARGOS_PLATFORM");
     for (int i = 1, word = 0; i < argc; i++)
         if (strcmp (argv[i], "--home") == 0 && i + 1 < argc)
             options.home = argv[++i];
@@ -76,10 +77,10 @@ main (int argc, char **argv)
             words[word++] = argv[i];
     snprintf (account, sizeof account, "%s.%s", words[0], words[1]);
     snprintf (service, sizeof service, "deliver.%s", account);
-    options.name = getenv ("ARGOS_NAME") ? getenv ("ARGOS_NAME") : account;
+    options.name = account;
     argos = argos_new (&options, reason, sizeof reason);
     if (!argos)
-        return fprintf (stderr, "echo_adapter: %s\n", reason) > 0;
+        return fputs (reason, stderr) >= 0;
     argos_serve (argos, service, 4, NULL);
     struct pollfd items[] = { { argos_fd (argos), POLLIN, 0 }, { 0, POLLIN, 0 } };
     setvbuf (stdin, NULL, _IONBF, 0); //  So that poll tells of every line
@@ -91,7 +92,7 @@ main (int argc, char **argv)
             s_say (line, ++number);
         }
         if (argos_turn (argos, 0) != ARGOS_OK)
-            return fprintf (stderr, "echo_adapter: %s\n", argos_reason (argos)) > 0;
+            return fputs (argos_reason (argos), stderr) >= 0;
     }
     argos_destroy (&argos);
     return 0;

@@ -7,11 +7,12 @@
 //  was accepted is answered after the next start. It ends after the end of its input, when all is answered.
 
 import { createInterface } from 'node:readline'
+import { env } from 'node:process'
 import { parseArgs } from 'node:util'
 import { connect, part } from './argos.mjs'
 
 const text = { type: 'string' }
-const { values, positionals: [platform = 'pipe', account = 'main'] } =
+const { values, positionals: [platform = env.ARGOS_PLATFORM ?? 'pipe', account = env.ARGOS_ACCOUNT ?? 'main'] } =
   parseArgs({ options: { home: text, endpoint: text, key: text }, allowPositionals: true })
 const us = `${platform}.${account}`
 const started = Date.now()
@@ -19,7 +20,7 @@ let count = 0
 let unanswered = 0
 let ended = false
 
-const peer = await connect({ name: process.env.ARGOS_NAME ?? us, ...values })
+const peer = await connect({ name: env.ARGOS_NAME ?? us, ...values })
 process.on('SIGTERM', () => leave())
 
 async function leave () {

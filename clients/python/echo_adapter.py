@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A complete platform adapter: the platform is a pipe. A line read is a message from a person, a line printed an answer.
 
-    echo_adapter.py [--home DIR | --endpoint E] [--key FILE] [PLATFORM [ACCOUNT]]       (or $ARGOS_ENDPOINT, $ARGOS_KEY, $ARGOS_NAME)
+    echo_adapter.py [--home DIR | --endpoint E] [--key FILE] [PLATFORM [ACCOUNT]]       (or $ARGOS_ENDPOINT, $ARGOS_KEY, $ARGOS_PLATFORM ...)
 
 Durable once it is accepted; a line is read only when the one before it was accepted. Each answer is leased, printed and ended with a
 receipt. Kill it at any time: what was accepted is answered after the next start. It ends after the end of its input, when the last line has
@@ -20,8 +20,8 @@ arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 arguments.add_argument("--home")
 arguments.add_argument("--endpoint")
 arguments.add_argument("--key")
-arguments.add_argument("platform", nargs="?", default="pipe")
-arguments.add_argument("account", nargs="?", default="main")
+arguments.add_argument("platform", nargs="?", default=os.environ.get("ARGOS_PLATFORM", "pipe"))
+arguments.add_argument("account", nargs="?", default=os.environ.get("ARGOS_ACCOUNT", "main"))
 options = arguments.parse_args()
 account = f"{options.platform}.{options.account}"
 started, count, unanswered, lines, ended = int(time.time() * 1000), 0, 0, b"", False

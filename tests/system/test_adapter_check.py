@@ -1,0 +1,72 @@
+"""`argos adapter-check`: the sample clients pass it, and each broken adapter is caught by its case and no other."""
+import json
+import subprocess
+
+import pytest
+
+from conftest import BUILD, ROOT
+from test_clients import NODE, NODE_MISSING, PYTHON
+
+CASES = ["hello", "deliver", "duplicate", "crash", "credit", "drain", "reconnect", "oversize", "slow", "bad"]
+BROKEN = [*PYTHON, str(ROOT / "tests" / "system" / "clients" / "broken.py")]
+WORKER = ["--service", "echo", "--type", "echo.job", "--body", '{"text":"x"}']
+SAMPLES = {
+    "c adapter": ([str(BUILD / "echo_adapter")], []),
+    "c worker": ([str(BUILD / "echo_worker")], WORKER),
+    "node adapter": (["node", str(NODE / "echo_adapter.mjs")], []),
+    "node worker": (["node", str(NODE / "echo_worker.mjs")], WORKER),
+    "python adapter": ([*PYTHON, str(ROOT / "clients" / "python" / "echo_adapter.py")], []),
+    "python worker": ([*PYTHON, str(ROOT / "clients" / "python" / "echo_worker.py")], WORKER),
+    "broken none": ([*BROKEN, "none"], []),
+}
+TIMEOUT_S = 120
+
+
+def launch(command, options):
+    return subprocess.Popen([str(BUILD / "argos"), "--json", "adapter-check", *options, " ".join(command)],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def report(process):
+    """The report, and the exit code."""
+    output, _ = process.communicate(timeout=TIMEOUT_S)
+    return json.loads(output), process.returncode
+
+
+@pytest.fixture(scope="module")
+def checks():
+    """All checks at once: most of their time is waiting."""
+    started = {name: launch(*sample) for name, sample in SAMPLES.items() if not (name.startswith("node") and NODE_MISSING)}
+    started |= {case: launch([*BROKEN, case], []) for case in CASES}
+    yield started
+    for process in started.values():
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_passes(checks, name):
+    if name not in checks:
+        pytest.skip(NODE_MISSING)
+    result, code = report(checks[name])
+    wrong = [line for line in result["cases"] if line["verdict"] != "passed"]
+    assert (wrong, code, result["passed"]) == ([], 0, len(CASES))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_adapter_is_caught_by_its_case(checks, case):
+    result, code = report(checks[case])
+    failed = {line["case"]: line["reason"] for line in result["cases"] if line["verdict"] == "failed"}
+    assert code == 1 and case in failed
+    # Without a hello there is nothing else
+    assert set(failed) == ({case} if case != "hello" else set(CASES)), failed
+
+
+def test_what_is_no_adapter_fails():
+    for command, reason in (("true", "it has ended with exit code 0"), ("/nowhere/at/all", "it has ended with exit code 127")):
+        process = launch([command], ["--only", "hello"])
+        result, code = report(process)
+        assert code == 1 and [line["reason"] for line in result["cases"]] == [reason]
+    usage = subprocess.run([str(BUILD / "argos"), "adapter-check"], capture_output=True, text=True, check=False)
+    assert usage.returncode == 2 and "needs a command" in usage.stderr
