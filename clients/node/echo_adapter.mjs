@@ -56,4 +56,5 @@ async function listen () {
 }
 
 listen()
-for await (const { kind, lease } of peer.serve(`deliver.${us}`, { slots: 4 })) if (kind === 'lease') deliver(lease)
+const capabilities = { platform, account, length: 262144, unit: 'bytes' }
+for await (const { kind, lease } of peer.serve(`deliver.${us}`, { slots: 4, capabilities })) if (kind === 'lease') deliver(lease)

@@ -55,7 +55,8 @@ def on_lease(lease):
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 with argos.Peer(os.environ.get("ARGOS_NAME", account), options.endpoint, options.home, options.key) as peer:
-    peer.serve("deliver." + account, on_lease=on_lease, slots=4)
+    peer.serve("deliver." + account, on_lease=on_lease, slots=4,
+               capabilities={"platform": options.platform, "account": options.account, "length": 262144, "unit": "bytes"})
     while not ended or unanswered > 0:
         ready, _, _ = select.select([peer] + ([] if ended else [sys.stdin]), [], [], peer.due())
         if sys.stdin in ready:
