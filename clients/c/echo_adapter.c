@@ -3,8 +3,7 @@
 //
 //      echo_adapter [--home DIR] [PLATFORM [ACCOUNT]]
 //
-//  Each answer is leased, printed and ended with a receipt. It may be killed at any time: what was
-//  accepted is answered after the next start. It ends after its input. Limit: 4 KiB a line.
+//  Each answer is leased, printed, ended with a receipt; after a kill it comes again. Limit: 4 KiB.
 
 #include "argos.h"
 
@@ -15,13 +14,13 @@
 #include <string.h>
 #include <time.h>
 
+#define SENT "{\"state\":\"sent\"}"
+#define CANT "{\"state\":\"refused\",\"error\":\"unsupported\"}"
 static argos_t *argos;
 static char account[80];                          //  platform.account
 static const char *words[2] = { "pipe", "main" }; //  Both
 static int unanswered;
-
 //  A message in. The id makes it the same message after a crash: a real platform has one for each.
-
 static void
 s_say (const char *text, int number)
 {
@@ -47,17 +46,19 @@ s_on_work (void *ctx, const argos_msg_t *msg)
 {
     argos_work_t *work = msg->work;
     json_t *body = json_loads (msg->body, 0, NULL);
-    const char *text = json_string_value (json_object_get (body, "text"));
-    argos_part_t receipt = { .type = "receipt.put", .to = "store", .body = "{\"state\":\"sent\"}" };
-    (void) ctx;
+    const char *text = NULL, *op = "send";
+    json_unpack (body, "{s:s, s?s}", "text", &text, "op", &op);
+    bool can = strcmp (op, "send") == 0; //  No edit, delete, react, prompt, media
+    argos_part_t receipt = { "receipt.put", "store", .body = can ? SENT : CANT };
     if (!argos_live (argos)) //  The lease may have ended meanwhile: no effect may begin
         argos_work_release (&work, 0, true, NULL);
     else if (strcmp (msg->type, "deliver.request") != 0 || !text)
         argos_work_release (&work, 0, false, "unknown_type");
     else {
-        printf ("%s%s\n", msg->attempt > 1 ? "(perhaps again) " : "", text);
+        if (can)
+            printf ("%s%s\n", msg->attempt > 1 ? "(perhaps again) " : "", text);
         fflush (stdout);
-        unanswered--;
+        (*(int *) ctx)--;
         argos_work_done (work, &receipt, 1, NULL, 0, NULL, NULL);
     }
     json_decref (body);
@@ -66,10 +67,9 @@ s_on_work (void *ctx, const argos_msg_t *msg)
 int
 main (int argc, char **argv)
 {
-    argos_options_t options = { .handlers = { .on_work = s_on_work } };
+    argos_options_t options = { .handlers = { .ctx = &unanswered, .on_work = s_on_work } };
     char reason[512], service[96], line[4096];
-    if (getenv ("ARGOS_PLATFORM"))
-        words[0] = getenv ("ARGOS_PLATFORM");
+    words[0] = getenv ("ARGOS_PLATFORM") ? getenv ("ARGOS_PLATFORM") : words[0];
     for (int i = 1, word = 0; i < argc; i++)
         if (strcmp (argv[i], "--home") == 0 && i + 1 < argc)
             options.home = argv[++i];

@@ -43,8 +43,10 @@ async function say (line) {
 async function deliver (lease) {
   if (!peer.live()) return lease.release({ clean: true }) // The lease may have ended meanwhile: no effect may begin
   if (lease.type !== 'deliver.request' || typeof lease.body.text !== 'string') return lease.release({ reject: 'unknown_type' })
-  console.log((lease.attempt > 1 ? '(perhaps again) ' : '') + lease.body.text)
-  await lease.done([part('receipt.put', 'store', { state: 'sent' })]).catch((refused) => console.error(refused.message))
+  const { op = 'send' } = lease.body
+  if (op === 'send') console.log((lease.attempt > 1 ? '(perhaps again) ' : '') + lease.body.text)
+  const receipt = op === 'send' ? { state: 'sent' } : { state: 'refused', op, error: 'unsupported' } // edit, react, ...: a pipe can't
+  await lease.done([part('receipt.put', 'store', receipt)]).catch((refused) => console.error(refused.message))
   unanswered--
   if (ended && unanswered <= 0) leave()
 }

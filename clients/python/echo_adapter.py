@@ -49,8 +49,12 @@ def on_lease(lease):
         lease.release(reject="unknown_type")
     else:
         unanswered -= 1
-        print(("(perhaps again) " if lease.attempt > 1 else "") + lease.body["text"], flush=True)
-        lease.done([argos.part("receipt.put", "store", {"state": "sent"})], then=lambda refused, _: refused and print(refused, file=sys.stderr))
+        receipt = {"state": "sent"}
+        if lease.body.get("op", "send") == "send":
+            print(("(perhaps again) " if lease.attempt > 1 else "") + lease.body["text"], flush=True)
+        else:  # edit, delete, react, prompt, media: a pipe can't
+            receipt = {"state": "refused", "op": lease.body["op"], "error": "unsupported"}
+        lease.done([argos.part("receipt.put", "store", receipt)], then=lambda refused, _: refused and print(refused, file=sys.stderr))
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
