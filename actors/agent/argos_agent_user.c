@@ -28,8 +28,10 @@ s_add_member (argos_text_t *notes, const char *before, const json_t *attachment,
         return;
     s_add (notes, before);
     for (; *text; text++) {
-        char byte = iscntrl ((unsigned char) *text) ? ' ' : *text;
-        argos_text_add (notes, &byte, 1);
+        if (iscntrl ((unsigned char) *text))
+            s_add (notes, " ");
+        else
+            argos_text_add (notes, text, 1);
     }
 }
 

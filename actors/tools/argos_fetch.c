@@ -60,7 +60,9 @@ argos_fetch_clean (const char *text, bool spaced, size_t max, char *target)
         bool good = letter || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
                     (c == '.' && i > 0) || (spaced && (c == ' ' || c >= 0x80));
         same = same && good;
-        target[i] = good ? (char) c : '_';
+        target[i] = '_';
+        if (good)
+            target[i] = text[i];
     }
     target[size] = 0;
     if (!size)
@@ -109,21 +111,33 @@ s_fail_errno (argos_fetch_t *self, const char *what)
     s_fail (self, error);
 }
 
+//  Bytes of the character that begins with this one; 0 = none of a text does.
+
+static size_t
+s_char_size (unsigned char c)
+{
+    if (c < 0x20)
+        return c && strchr ("\t\n\r\f\x1b", c) ? 1 : 0;
+    if (c < 0x80)
+        return 1;
+    if (c < 0xC2 || c > 0xF4)
+        return 0;
+    return c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
+}
+
 //  Whether the beginning is a text: UTF-8 but for a last character in halves, no strange controls.
 
 static bool
 s_is_text (const unsigned char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = bytes[i];
-        if (c < 0x20 && !strchr ("\t\n\r\f\x1b", c))
+    for (size_t at = 0; at < size;) {
+        size_t length = s_char_size (bytes[at]);
+        if (!length)
             return false;
-        size_t more = c < 0x80 ? 0 : c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
-        if (c == 0 || (c >= 0x80 && c < 0xC2) || c > 0xF4)
-            return false;
-        for (; more && i + 1 < size; more--)
-            if ((bytes[++i] & 0xC0) != 0x80)
+        for (size_t i = 1; i < length && at + i < size; i++)
+            if ((bytes[at + i] & 0xC0) != 0x80)
                 return false;
+        at += length;
     }
     return size > 0;
 }
