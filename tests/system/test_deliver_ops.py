@@ -16,7 +16,7 @@ class Person:
     """Who asks: the command line of who runs the daemon."""
 
     def __init__(self, argosd):
-        self.peer = Peer(argosd.endpoint, "ops.test")
+        self.peer = Peer(argosd.endpoint, "ops.test", argosd.operator)
 
     def ask(self, op, **members):
         message_id = uuid.uuid4().hex
