@@ -17,6 +17,10 @@
 static const char help[] =
     "argos chat [--chat NAME]          talk to the agent; NAME is another conversation (main)\n"
     "argos status                      what the daemon does\n"
+    "argos top [--once]                what it does, each second (m l o w b n sort, q ends)\n"
+    "argos peers [list]                who is connected\n"
+    "argos services [list]             what waits where\n"
+    "argos trace ID                    the path of a message through all hops\n"
     "argos runs [list]                 the newest runs\n"
     "argos runs show ID                one run\n"
     "argos runs events ID              its events, until it is over\n"
@@ -48,6 +52,10 @@ static const struct {
     { "runs", argos_command_runs, false },
     { "dead", argos_command_dead, false },
     { "keys", argos_command_keys, true },
+    { "top", argos_command_top, true },
+    { "peers", argos_command_peers, false },
+    { "services", argos_command_services, false },
+    { "trace", argos_command_trace, false },
     { "provider", argos_command_provider, false },
     { "adapter-check", argos_command_adapter_check, true },
 };

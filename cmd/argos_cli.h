@@ -99,5 +99,9 @@ argos_cli_command_t argos_command_dead;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_keys;
 argos_cli_command_t argos_command_adapter_check;
+argos_cli_command_t argos_command_top;
+argos_cli_command_t argos_command_peers;
+argos_cli_command_t argos_command_services;
+argos_cli_command_t argos_command_trace;
 
 #endif
