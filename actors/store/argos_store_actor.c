@@ -14,10 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCH_MAX 64        //  Requests of one commit
-#define BATCH_BYTES 1048576 //  Bodies of one commit
-#define REASON_SIZE 256     //  Bytes of a reason
-#define SLEEP_MS 3600000L   //  Longest sleep: chores count the uptime by the hour
+#define BATCH_MAX 64       //  Requests of one commit
+#define BATCH_BYTES 327680 //  Bodies of one commit: less than a whole piece of a file has
+#define REASON_SIZE 256    //  Bytes of a reason
+#define SLEEP_MS 3600000L  //  Longest sleep: chores count the uptime by the hour
 
 typedef struct {
     zsock_t *pipe;                            //  To the owner

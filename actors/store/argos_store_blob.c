@@ -7,6 +7,7 @@
 //  removes anything. Limits: those of argos_store_blobs_t; a piece is at most 256 KiB; a slice of
 //  pruning looks at 64 rows or removes 4 pieces.
 
+#include "argos_base64.h"
 #include "argos_store_priv.h"
 
 #include <sodium.h>
@@ -20,7 +21,6 @@
 #define TOTAL "blobs"     //  Name of the total in meta
 #define TEXT_MAX 256      //  Bytes of a media type or a name, terminated
 #define DAY_MS 86400000LL //  Default of how long one is kept that nobody needs
-#define BASE64_MAX 349529 //  Of a piece in base64, terminated
 
 //  A blob as its row says
 
@@ -223,14 +223,14 @@ bool
 argos_store_blob_put (argos_store_t *self, argos_store_unit_t *unit)
 {
     const json_t *data = json_object_get (unit->body, "data");
-    unsigned char *bytes = malloc (PIECE_MAX + 1);
+    unsigned char *bytes = malloc (PIECE_MAX);
     if (!bytes)
         abort ();
-    size_t size = 0;
+    long size =
+        argos_base64_decode (json_string_value (data), json_string_length (data), bytes, PIECE_MAX);
     bool kept;
-    if (sodium_base642bin (bytes, PIECE_MAX, json_string_value (data), json_string_length (data),
-            NULL, &size, NULL, sodium_base64_VARIANT_ORIGINAL) == 0)
-        kept = s_put (self, unit, bytes, size);
+    if (size >= 0)
+        kept = s_put (self, unit, bytes, (size_t) size);
     else
         kept = argos_store_refuse (
             unit->ans, ARGOS_INVALID, "data: expected base64 of at most 262144 bytes");
@@ -295,13 +295,13 @@ argos_store_blob_get (argos_store_t *self, argos_store_unit_t *unit)
     if (end - offset > limit)
         end = offset + limit;
     unsigned char *bytes = malloc (PIECE_MAX);
-    char *text = malloc (BASE64_MAX);
+    char *text = malloc (ARGOS_BASE64_SIZE (PIECE_MAX));
     if (!bytes || !text)
         abort ();
     size_t size = s_collect (self, blob.number, offset, end, bytes);
     bool whole = self->failed || size == (size_t) (end - offset);
     if (whole) {
-        sodium_bin2base64 (text, BASE64_MAX, bytes, size, sodium_base64_VARIANT_ORIGINAL);
+        argos_base64_encode (bytes, size, text);
         unit->result = json_pack ("{s:s, s:b}", "data", text, "more", end < blob.size);
     }
     free (bytes);

@@ -6,6 +6,7 @@
 
 #include "argos_fetch.h"
 
+#include "argos_base64.h"
 #include "argos_output.h"
 
 #include <errno.h>
@@ -240,11 +241,12 @@ s_on_piece (void *arg, const argos_peer_answer_t *answer)
     unsigned char *bytes = malloc (PIECE_MAX);
     if (!bytes)
         abort ();
-    size_t size = 0;
-    bool good =
-        json_is_string (data) &&
-        sodium_base642bin (bytes, PIECE_MAX, json_string_value (data), json_string_length (data),
-            NULL, &size, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+    long got = -1;
+    if (json_is_string (data))
+        got = argos_base64_decode (
+            json_string_value (data), json_string_length (data), bytes, PIECE_MAX);
+    size_t size = got > 0 ? (size_t) got : 0;
+    bool good = got >= 0;
     bool more = json_is_true (json_object_get (answer->body, "more"));
     good = good && self->have + (int64_t) size <= self->size && (size || !more);
     int rc = good ? s_write (self, bytes, size) : 0;
