@@ -120,7 +120,7 @@ static void
 s_handle_final (void *arg, argos_err_t code, const char *reason)
 {
     agent_t *self = (agent_t *) arg;
-    argos_log (ARGOS_LOG_ERROR, self->config.name, "ended by the broker", "code=%s reason=\"%s\"",
+    argos_log (ARGOS_LOG_ERROR, self->name, "ended by the broker", "code=%s reason=\"%s\"",
         argos_err_name (code), reason);
     argos_actor_fail (self->pipe, reason);
     argos_shell_stop (self->shell);
@@ -151,10 +151,6 @@ static void
 s_copy_config (agent_t *self, const argos_agent_config_t *config)
 {
     self->config = *config;
-    if (!*self->config.name)
-        snprintf (self->config.name, sizeof self->config.name, "agent");
-    if (!*self->config.endpoint)
-        snprintf (self->config.endpoint, sizeof self->config.endpoint, "inproc://argos.broker");
     if (self->config.max_iterations <= 0)
         self->config.max_iterations = MAX_ITERATIONS;
     if (self->config.slots <= 0)
@@ -175,15 +171,14 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
     self->entropy = (uint32_t) argos_shell_wall ();
     if (!*self->config.provider.problem)
         self->provider = argos_provider_new (&self->config.provider);
-    argos_peer_config_t peer = { .name = self->config.name,
-        .endpoint = self->config.endpoint,
-        .handlers = { .ctx = self,
-            .on_welcome = s_handle_welcome,
-            .on_lease = s_handle_lease,
-            .on_mail = s_handle_mail,
-            .on_lost = s_handle_lost,
-            .on_request = s_handle_request,
-            .on_final = s_handle_final } };
+    argos_peer_config_t peer = { .handlers = { .ctx = self,
+                                     .on_welcome = s_handle_welcome,
+                                     .on_lease = s_handle_lease,
+                                     .on_mail = s_handle_mail,
+                                     .on_lost = s_handle_lost,
+                                     .on_request = s_handle_request,
+                                     .on_final = s_handle_final } };
+    argos_link_apply (&config->link, "agent", &peer, self->name);
     self->shell = argos_shell_new (pipe, &peer);
     if (!self->shell || (!self->provider && !*self->config.provider.problem)) {
         s_agent_destroy (&self);

@@ -16,13 +16,13 @@
 #ifndef ARGOS_AGENT_ACTOR_H
 #define ARGOS_AGENT_ACTOR_H
 
+#include "argos_link.h"
 #include "argos_provider.h"
 
 #include <czmq.h>
 
 typedef struct {
-    char name[65];                      //  Own name; "" = agent
-    char endpoint[256];                 //  The broker's; "" = inproc://argos.broker
+    argos_link_t link;                  //  To the broker; copied before READY
     argos_provider_settings_t provider; //  Who answers
     char *system_prompt;                //  First message of each conversation; NULL = none. Copied
     int max_iterations;                 //  Calls of the model in one turn; 0 = 90

@@ -70,7 +70,7 @@ static void
 s_on_failed (turn_t *self, const argos_provider_error_t *error)
 {
     char sentence[1024];
-    argos_log (ARGOS_LOG_WARN, self->agent->config.name, "provider", "class=%s status=%d repeat=%d",
+    argos_log (ARGOS_LOG_WARN, self->agent->name, "provider", "class=%s status=%d repeat=%d",
         argos_provider_class_name (error->class), error->status, self->repeats);
     if (argos_provider_retry (error, self->repeats)) {
         self->agent->entropy = self->agent->entropy * 1664525u + 1013904223u;

@@ -120,9 +120,8 @@ static void
 s_refused (turn_t *self, job_t job, const argos_peer_answer_t *answer)
 {
     argos_log_level_t level = answer->code == ARGOS_MAIL ? ARGOS_LOG_DEBUG : ARGOS_LOG_WARN;
-    argos_log (level, self->agent->config.name, "commit refused",
-        "job=%d code=%s part=%d reason=\"%s\"", (int) job, argos_err_name (answer->code),
-        answer->part, answer->reason);
+    argos_log (level, self->agent->name, "commit refused", "job=%d code=%s part=%d reason=\"%s\"",
+        (int) job, argos_err_name (answer->code), answer->part, answer->reason);
     if (answer->code == ARGOS_NO_SERVICE && !self->no_deliver) {
         self->no_deliver = true; //  The chat can't be told; the rest can be done
         if (job != JOB_SIDE)

@@ -100,7 +100,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
     free (ticket);
     json_t *messages = answer->code == ARGOS_OK ? json_object_get (answer->body, "messages") : NULL;
     if (current && !json_is_array (messages)) {
-        argos_log (ARGOS_LOG_WARN, turn->agent->config.name, "load failed", "code=%s",
+        argos_log (ARGOS_LOG_WARN, turn->agent->name, "load failed", "code=%s",
             argos_err_name (answer->code));
         turn_event (turn, ARGOS_TURN_REFUSED);
     }

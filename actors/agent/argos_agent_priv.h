@@ -109,17 +109,18 @@ struct turn {
 };
 
 struct agent {
-    argos_agent_config_t config; //  Own copy
-    zsock_t *pipe;               //  To the owner
-    bool told;                   //  READY has been said
-    argos_shell_t *shell;        //  Loop
-    argos_peer_t *peer;          //  Its peer
-    argos_provider_t *provider;  //  NULL when it has a problem
-    json_t *tools;               //  What is offered to the model
-    argos_due_t due;             //  Timers of turns
-    turn_t *turns;               //  All that are not over
-    size_t turn_count;           //  How many
-    uint32_t entropy;            //  For the jitter of a backoff
+    char name[ARGOS_NAME_MAX + 1]; //  Ours
+    argos_agent_config_t config;   //  Own copy
+    zsock_t *pipe;                 //  To the owner
+    bool told;                     //  READY has been said
+    argos_shell_t *shell;          //  Loop
+    argos_peer_t *peer;            //  Its peer
+    argos_provider_t *provider;    //  NULL when it has a problem
+    json_t *tools;                 //  What is offered to the model
+    argos_due_t due;               //  Timers of turns
+    turn_t *turns;                 //  All that are not over
+    size_t turn_count;             //  How many
+    uint32_t entropy;              //  For the jitter of a backoff
 };
 
 //  A list of parts under construction

@@ -200,9 +200,8 @@ turn_event (turn_t *self, argos_turn_event_t event)
     self->refs++; //  The action may end the turn
     argos_turn_state_t before = self->state;
     argos_turn_action_t action = argos_turn_step (&self->state, event);
-    argos_log (ARGOS_LOG_DEBUG, self->agent->config.name, "turn",
-        "seq=%lld state=%s event=%s action=%s", (long long) self->seq,
-        argos_turn_state_name (before), argos_turn_event_name (event),
+    argos_log (ARGOS_LOG_DEBUG, self->agent->name, "turn", "seq=%lld state=%s event=%s action=%s",
+        (long long) self->seq, argos_turn_state_name (before), argos_turn_event_name (event),
         argos_turn_action_name (action));
     s_act (self, action);
     turn_unref (self);

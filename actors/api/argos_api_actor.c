@@ -219,9 +219,8 @@ static const argos_http_route_t s_routes[] = {
 static int
 s_start (argos_api_t *self, const argos_api_config_t *config)
 {
-    const argos_peer_config_t peer = {
-        .name = ARGOS_API_NAME,
-        .endpoint = config->endpoint ? config->endpoint : "inproc://argos.broker",
+    char name[ARGOS_NAME_MAX + 1];
+    argos_peer_config_t peer = {
         .handlers = { .ctx = self,
             .on_welcome = s_on_welcome,
             .on_entry = argos_api_on_entry,
@@ -244,6 +243,7 @@ s_start (argos_api_t *self, const argos_api_config_t *config)
     self->max_runs = config->max_concurrent_runs > 0 ? config->max_concurrent_runs : 0;
     self->loaded = self->max_runs == 0;
     self->http = argos_http_new (&http, reason);
+    argos_link_apply (&config->link, ARGOS_API_NAME, &peer, name);
     self->shell = self->http ? argos_shell_new (self->pipe, &peer) : NULL;
     if (!self->http || !self->shell) {
         argos_log (ARGOS_LOG_ERROR, ARGOS_API_NAME, "can't start", "reason=\"%s\"",

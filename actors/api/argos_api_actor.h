@@ -11,13 +11,15 @@
 #ifndef ARGOS_API_ACTOR_H
 #define ARGOS_API_ACTOR_H
 
+#include "argos_link.h"
+
 #include <czmq.h>
 
 typedef struct {
-    const char *endpoint; //  The broker; NULL = inproc://argos.broker
-    const char *host;     //  Address to bind; NULL = 127.0.0.1
-    int port;             //  0 = any free one; the log line "listening" names it
-    const char *key;      //  Bearer key, at least 16 visible characters; NULL only with the next
+    argos_link_t link; //  To the broker; copied before READY
+    const char *host;  //  Address to bind; NULL = 127.0.0.1
+    int port;          //  0 = any free one; the log line "listening" names it
+    const char *key;   //  Bearer key, at least 16 visible characters; NULL only with the next
     bool allow_unauthenticated_loopback; //  Serve loopback peers without a key; only when bound to
                                          //  loopback
     const char *const *cors_origins; //  NULL-terminated list of allowed origins or "*"; NULL = none

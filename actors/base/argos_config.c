@@ -369,6 +369,8 @@ argos_config_load (
         s_fill (config, memory);
         argos_config_provider (config, memory, json_object_get (tree, "provider"));
         rc = s_check_relations (config, &check);
+        if (argos_config_nodes (config, tree, s_problem, &check) != 0)
+            rc = -1;
     }
     json_decref (schema);
     json_decref (check.lines);
@@ -388,6 +390,7 @@ argos_config_destroy (argos_config_t **self_p)
     free (memory->key);
     free (memory->problem);
     free (memory->base_url);
+    argos_config_nodes_free (*self_p);
     free (memory->home);
     free (memory->origins);
     free (memory->services);

@@ -76,8 +76,41 @@ typedef struct {
     const char *workdir; //  Where commands run, absolute; "" = the home of the user
 } argos_config_terminal_t;
 
+#define ARGOS_CONFIG_BIND_MAX 8    //  Endpoints that the broker listens on
+#define ARGOS_CONFIG_PLACES_MAX 16 //  Entries of actors of a node
+
+//  An entry of a node's actors: `agent`, `agent*8`; on the command line `agent.3` as well
+
+typedef struct {
+    const char *actor; //  Which; static
+    int count;         //  So many
+    int number;        //  Only this one of them; 0 = all
+} argos_config_place_t;
+
+typedef struct {
+    const char *name;                                     //  Of the node
+    size_t place_count;                                   //  Entries
+    argos_config_place_t places[ARGOS_CONFIG_PLACES_MAX]; //  What runs there
+    const char **bind;                                    //  Of the core's; NULL = as `bind`
+    const char *broker;                                   //  tcp:// of the core, "" = it is here
+} argos_config_node_t;
+
+//  A foreign adapter that argosd starts
+
+typedef struct {
+    const char *platform; //  Kind of platform
+    const char *account;  //  Our account there
+    const char **command; //  Words, NULL-terminated
+    char **env;           //  NAME=value, NULL-terminated
+} argos_config_adapter_t;
+
 typedef struct {
     const char *home;                 //  The folder of this instance
+    const char **bind;                //  What the broker listens on: ipc, ipc:///..., tcp://...
+    size_t node_count;                //  Nodes; 0 = everything is one
+    argos_config_node_t *nodes;       //  Each
+    size_t adapter_count;             //  Foreign adapters
+    argos_config_adapter_t *adapters; //  Each
     argos_log_level_t log_level;      //  What is logged
     argos_config_http_t http;         //  The runs API
     argos_config_provider_t provider; //  Who answers
@@ -103,6 +136,16 @@ typedef void (argos_config_warn_fn) (void *arg, const char *sentence);
 //  what was expected: argosd then exits with 78. warn may be NULL.
 argos_config_t *argos_config_load (
     const char *home, argos_config_warn_fn *warn, void *arg, char *reason, size_t size);
+
+//  The actors that can be placed, NULL-terminated; static.
+const char *const *argos_config_actor_names (void);
+
+//  Reads an entry of actors. Returns false when it is none.
+bool argos_config_place (const char *text, argos_config_place_t *ret_place);
+
+//  Whether text is an address to connect to (bind false: ipc:///path, tcp://host:port) or to listen
+//  on (the same, and the word ipc).
+bool argos_config_endpoint (const char *endpoint, bool bind);
 
 //  Frees the snapshot (the key is wiped). NULL-safe, idempotent.
 void argos_config_destroy (argos_config_t **self_p);

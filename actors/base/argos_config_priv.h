@@ -25,4 +25,13 @@ typedef struct {
 void argos_config_provider (
     argos_config_t *config, argos_config_memory_t *memory, const json_t *block);
 
+//  Told of what is wrong: the path of a key, and what was expected there.
+typedef void (argos_config_problem_fn) (
+    void *arg, const char *path, const char *expected, bool unknown);
+
+//  Fills bind, nodes and adapters. Returns 0, or -1 when fn has been told of something.
+int argos_config_nodes (
+    argos_config_t *config, const json_t *tree, argos_config_problem_fn *fn, void *arg);
+void argos_config_nodes_free (argos_config_t *config);
+
 #endif

@@ -11,11 +11,12 @@
 #define ARGOS_GATEWAY_ACTOR_H
 
 #include "argos_gateway.h"
+#include "argos_link.h"
 
 #include <czmq.h>
 
 typedef struct {
-    const char *endpoint;          //  Of the broker; copied before READY
+    argos_link_t link;             //  To the broker; copied before READY
     argos_gateway_policy_t policy; //  Settings; copied, route.profile too
 } argos_gateway_config_t;
 

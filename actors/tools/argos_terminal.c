@@ -10,12 +10,12 @@
 
 #include "argos_guard.h"
 #include "argos_output.h"
+#include "argos_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,6 @@
 #define READS_PER_TURN 4     //  So that one command does not starve the others
 #define CODE_TIMEOUT 124     //  As timeout(1) says it
 #define CODE_INTERRUPTED 130 //  As a shell says it after SIGINT
-#define ENV_MAX 12           //  Variables of a command
 
 typedef enum {
     STAGE_RUN,   //  Runs, until the timeout
@@ -60,73 +59,20 @@ struct argos_terminal {
 //  ---------------------------------------------------------------------------------------------
 //  Starting
 
-//  The environment of a command: what a person's shell needs, nothing that can hold a secret.
-//  Entries are new.
-
-static void
-s_environment (char **target)
-{
-    static const char *const names[] = { "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ",
-        "TMPDIR" };
-    static const struct {
-        const char *name, *value; //  What stands for one that is not set
-    } defaults[] = { { "PATH", "/usr/local/bin:/usr/bin:/bin" }, { "HOME", "/" },
-        { "LANG", "C.UTF-8" } };
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv (names[i]);
-        for (size_t j = 0; !value && j < sizeof defaults / sizeof *defaults; j++)
-            if (strcmp (names[i], defaults[j].name) == 0)
-                value = defaults[j].value;
-        if (value && asprintf (&target[count], "%s=%s", names[i], value) == -1)
-            abort ();
-        count += value != NULL;
-    }
-    target[count++] = strdup ("TERM=dumb");
-    target[count] = NULL;
-}
-
-//  Start the guard with its three descriptors. It is this very program, also when the file has been
-//  replaced meanwhile: so it is named by a descriptor, ours, because the guard's are closed before
-//  it begins. (/proc/self/exe would do, but is another program under valgrind.) Returns 0 or an
-//  errno.
+//  Start the guard with its three descriptors. Returns 0 or an errno.
 
 static int
 s_spawn (const argos_terminal_task_t *task, int output_fd, int lifeline_fd, pid_t *ret_pid)
 {
-    char *environment[ENV_MAX];
-    char self[] = "argosd", option[] = ARGOS_GUARD_OPTION, program[64];
-    int program_fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (program_fd < 0)
-        return errno;
-    snprintf (program, sizeof program, "/proc/%d/fd/%d", (int) getpid (), program_fd);
+    static const char *const more[] = { "TERM=dumb", NULL };
+    char self[] = "argosd", option[] = ARGOS_GUARD_OPTION;
     const char *user = getenv ("HOME");
     char *workdir = strdup (task->workdir ? task->workdir : user ? user : "/");
     char *command = strdup (task->command);
     char *const argv[] = { self, option, workdir, command, NULL };
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t none, all;
-    sigemptyset (&none);
-    sigfillset (&all);
-    posix_spawnattr_init (&attributes);
-    posix_spawnattr_setflags (
-        &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask (&attributes, &none);
-    posix_spawnattr_setsigdefault (&attributes, &all);
-    posix_spawn_file_actions_init (&actions);
-    posix_spawn_file_actions_addopen (&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2 (&actions, output_fd, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2 (&actions, output_fd, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2 (&actions, lifeline_fd, ARGOS_GUARD_FD);
-    posix_spawn_file_actions_addclosefrom_np (&actions, ARGOS_GUARD_FD + 1);
-    s_environment (environment);
-    int error = posix_spawn (ret_pid, program, &actions, &attributes, argv, environment);
-    for (size_t i = 0; environment[i]; i++)
-        free (environment[i]);
-    posix_spawn_file_actions_destroy (&actions);
-    posix_spawnattr_destroy (&attributes);
-    close (program_fd);
+    char **env = argos_spawn_env (more);
+    int error = argos_spawn_self (argv, env, output_fd, lifeline_fd, ret_pid);
+    argos_spawn_env_free (env);
     free (workdir);
     free (command);
     return error;

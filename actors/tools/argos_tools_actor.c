@@ -363,12 +363,12 @@ argos_tools_actor (zsock_t *pipe, void *config)
     tools_t self = {
         .pipe = pipe, .timeout_ms = settings->timeout_ms, .output_max = settings->output_max
     };
-    argos_peer_config_t peer = { .name = NAME,
-        .endpoint = settings->endpoint,
-        .handlers = { .ctx = &self,
-            .on_welcome = s_on_welcome,
-            .on_request = s_on_request,
-            .on_final = s_on_final } };
+    char name[ARGOS_NAME_MAX + 1];
+    argos_peer_config_t peer = { .handlers = { .ctx = &self,
+                                     .on_welcome = s_on_welcome,
+                                     .on_request = s_on_request,
+                                     .on_final = s_on_final } };
+    argos_link_apply (&settings->link, NAME, &peer, name);
     if (settings->workdir && *settings->workdir)
         self.workdir = strdup (settings->workdir);
     if (settings->files && *settings->files)

@@ -17,10 +17,12 @@
 #ifndef ARGOS_TOOLS_ACTOR_H
 #define ARGOS_TOOLS_ACTOR_H
 
+#include "argos_link.h"
+
 #include <czmq.h>
 
 typedef struct {
-    const char *endpoint; //  Of the broker; copied before READY
+    argos_link_t link; //  To the broker; copied before READY
     const char
         *workdir; //  Where commands run that name no place; NULL or "" = the home directory; copied
     int64_t

@@ -28,7 +28,7 @@ BANNED = re.compile(r"\b(sprintf|vsprintf|strcpy|strcat|strtok|system|alloca|gmt
                     r"|vfork|zmsg_decode|gets)\s*\(")
 ONLY_IN = [
     #  fork has to end in exec; the guard of a command is one small thread and does it
-    (re.compile(r"\bfork\s*\("), ("actors/tools/argos_guard",), "fork is the guard's alone: use posix_spawn"),
+    (re.compile(r"\bfork\s*\("), ("actors/base/argos_guard",), "fork is the guard's alone: use posix_spawn"),
     (re.compile(r"\bzactor_(new|destroy)\s*\("), "actors/base/", "argos_actor_start and _stop are for that"),
     (re.compile(r"#include <sqlite3\.h>"), "actors/store/", "the store alone touches the database"),
     (re.compile(r"#include <curl/"), ("actors/agent/", "adapters/", "cmd/"), "libcurl belongs to agent and adapters"),
