@@ -5,39 +5,32 @@
 
 #include "argosd_actors.h"
 
-#include "argos_agent_actor.h"
-#include "argos_api_actor.h"
 #include "argos_auth_actor.h"
 #include "argos_broker_actor.h"
-#include "argos_gateway_actor.h"
 #include "argos_key_record.h"
-#include "argos_rehearsal_actor.h"
 #include "argos_store_actor.h"
-#include "argos_tools_actor.h"
+#include "argosd_peers.h"
 
-#define ACTORS_MAX 9
+#include <sodium.h>
+
+#define ACTORS_MAX 64
 #define DATABASE "argos.db"    //  In the home
 #define STOP_MS 10000          //  Patience with an actor at the end
-#define REHEARSAL_PORT_MS 5000 //  Patience with its port
-#define API_CONNECTIONS 8192   //  Open at a time
 
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
     char tokens[160];                     //  Of this start, for the broker
     char keys[PATH_MAX];                  //  Folder of the keys
-    char files[PATH_MAX];                 //  Folder of the tool attachment
     char store_reason[256];               //  Why the store did not start
     argos_store_blobs_t blobs;            //  Limits of the store
     argos_store_actor_config_t store;     //  Settings of each, as its header says
     argos_auth_config_t auth;             //  .
     argos_broker_config_t broker;         //  .
-    const char *bind[2];                  //  What the broker listens on
-    argos_rehearsal_config_t rehearsal;   //  .
-    argos_tools_config_t tools;           //  .
-    argos_agent_config_t agent;           //  .
-    argos_gateway_config_t gateway;       //  .
-    argos_api_config_t api;               //  .
-    char *system_prompt;                  //  Of the agent, ours
+    argos_key_t server;                   //  Our pair
+    char core_token[ARGOS_TOKEN_MAX];     //  For isolated actors
+    char adapter_token[ARGOS_TOKEN_MAX];  //  For foreign adapters
+    char *tokens;                         //  Their records, for the broker
+    argosd_peers_t *peers;                //  All actors but the core
     argos_supervised_t table[ACTORS_MAX]; //  In order of starting
     size_t count;                         //  Rows
 };
@@ -55,8 +48,12 @@ s_add (
 }
 
 static void
-s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config_t *config)
+s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_home_t *home,
+    const argos_config_t *config)
 {
+    json_t *tokens = json_array ();
+    s_make_token ("core", self->core_token, tokens);
+    s_make_token ("adapter", self->adapter_token, tokens);
     snprintf (self->database, sizeof self->database, "%.*s/" DATABASE, PATH_MAX - 16, home->path);
     self->blobs = (argos_store_blobs_t){ .max_bytes = config->blobs.max_bytes,
         .total_bytes = config->blobs.total_bytes,
@@ -80,8 +77,10 @@ s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config
     self->broker.core.ring_bytes = config->broker.ring_bytes;
     self->broker.core.ring_entries = config->broker.ring_entries;
     self->broker.core.linger_ms = config->broker.linger_ms;
-    self->bind[0] = home->endpoint;
-    self->broker.bind = self->bind;
+    self->tokens = json_dumps (tokens, JSON_COMPACT);
+    self->broker.core.tokens = self->tokens;
+    json_decref (tokens);
+    self->broker.bind = place->bind;
     self->broker.services = config->services;
     snprintf (self->keys, sizeof self->keys, "%.*s/" ARGOS_KEY_FOLDER, PATH_MAX - 16, home->path);
     self->auth.folder = self->keys;
@@ -92,104 +91,53 @@ s_add_core (argosd_actors_t *self, const argosd_home_t *home, const argos_config
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);
 }
 
-//  The rehearsal provider has a port: the agent is told, and a restart takes the same one.
+//  Another secret for each start: who shows the token has that role. Goes to our children by their
+//  environment.
+
+static void
+s_make_token (const char *role, char token[static ARGOS_TOKEN_MAX], json_t *records)
+{
+    unsigned char random[24], hash[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof hash + 1];
+    randombytes_buf (random, sizeof random);
+    sodium_bin2hex (token, ARGOS_TOKEN_MAX, random, sizeof random);
+    crypto_hash_sha256 (hash, (const unsigned char *) token, strlen (token));
+    sodium_bin2hex (hex, sizeof hex, hash, sizeof hash);
+    json_array_append_new (
+        records, json_pack ("{s:s,s:s,s:s}", "name", "", "role", role, "token_sha256", hex));
+    sodium_memzero (random, sizeof random);
+}
+
+//  The pair that a broker on tcp shows; made when it is missing.
 
 static int
-s_rehearsal_started (zactor_t *actor, void *config)
+s_read_server (argosd_actors_t *self, const argosd_place_t *place, char *reason, size_t size)
 {
-    argosd_actors_t *self =
-        (argosd_actors_t *) ((char *) config - offsetof (argosd_actors_t, rehearsal));
-    int port = argos_rehearsal_port (actor, REHEARSAL_PORT_MS);
-    if (port <= 0)
-        return -1;
-    self->rehearsal.port = port;
-    snprintf (self->agent.provider.base_url, sizeof self->agent.provider.base_url,
-        "http://127.0.0.1:%d/v1", port);
+    for (const char *const *bind = place->bind; *bind; bind++)
+        if (strncmp (*bind, "tcp://", 6) == 0) {
+            self->broker.server = &self->server;
+            return argos_keys_server (self->keys, &self->server, reason, size);
+        }
     return 0;
 }
 
-static void
-s_add_rehearsal (argosd_actors_t *self, const argos_config_t *config)
-{
-    if (config->provider.kind != ARGOS_PROVIDER_REHEARSAL)
-        return;
-    s_add (self, "rehearsal", argos_rehearsal_actor, &self->rehearsal, ARGOS_RESTART_ALONE);
-    self->table[self->count - 1].started = s_rehearsal_started;
-}
-
-static void
-s_add_tools (argosd_actors_t *self, const argos_config_t *config)
-{
-    snprintf (self->files, sizeof self->files, "%.*s/files", PATH_MAX - 16, config->home);
-    self->tools = (argos_tools_config_t){ .endpoint = ARGOS_BROKER_INPROC,
-        .workdir = config->terminal.workdir,
-        .timeout_ms = (int64_t) config->terminal.timeout_s * 1000,
-        .output_max = (size_t) config->terminal.output_max,
-        .files = self->files };
-    s_add (self, "tools", argos_tools_actor, &self->tools, ARGOS_RESTART_ALONE);
-}
-
-static void
-s_add_agent (argosd_actors_t *self, const argos_config_t *config)
-{
-    const argos_config_provider_t *provider = &config->provider;
-    argos_provider_settings_t *settings = &self->agent.provider;
-    settings->kind = provider->kind;
-    if (snprintf (settings->key, sizeof settings->key, "%s", provider->key) >=
-        (int) sizeof settings->key)
-        snprintf (
-            settings->problem, sizeof settings->problem, "the key of the provider is too long");
-    else
-        snprintf (settings->problem, sizeof settings->problem, "%s", provider->problem);
-    snprintf (settings->base_url, sizeof settings->base_url, "%s", provider->base_url);
-    snprintf (settings->model, sizeof settings->model, "%s", provider->model);
-    snprintf (self->agent.endpoint, sizeof self->agent.endpoint, "%s", ARGOS_BROKER_INPROC);
-    self->system_prompt = strdup (config->agent.system_prompt);
-    self->agent.system_prompt = self->system_prompt;
-    self->agent.max_iterations = config->agent.max_iterations;
-    self->agent.slots = config->agent.max_turns;
-    s_add (self, "agent", argos_agent_actor, &self->agent, ARGOS_RESTART_ALONE);
-}
-
-static void
-s_add_gateway (argosd_actors_t *self, const argos_config_t *config)
-{
-    self->gateway.endpoint = ARGOS_BROKER_INPROC;
-    argos_gateway_policy_init (&self->gateway.policy);
-    self->gateway.policy.queue_max = config->gateway.queue_max;
-    self->gateway.policy.route.per_user = config->gateway.group_sessions_per_user;
-    self->gateway.policy.route.per_user_in_thread = config->gateway.thread_sessions_per_user;
-    s_add (self, "gateway", argos_gateway_actor, &self->gateway, ARGOS_RESTART_ALONE);
-}
-
-static void
-s_add_api (argosd_actors_t *self, const argosd_home_t *home, const argos_config_t *config)
-{
-    if (!config->http.enabled)
-        return;
-    self->api = (argos_api_config_t){ .endpoint = ARGOS_BROKER_INPROC,
-        .host = config->http.host,
-        .port = config->http.port,
-        .key = *home->key ? home->key : NULL,
-        .allow_unauthenticated_loopback = config->http.allow_unauthenticated_loopback,
-        .cors_origins = config->http.cors_origins,
-        .max_concurrent_runs = config->http.max_concurrent_runs,
-        .connection_limit = API_CONNECTIONS };
-    s_add (self, "api", argos_api_actor, &self->api, ARGOS_RESTART_ALONE);
-}
-
 argosd_actors_t *
-argosd_actors_new (const argosd_home_t *home, const argos_config_t *config)
+argosd_actors_new (const argosd_place_t *place, const argosd_home_t *home,
+    const argos_config_t *config, char *reason, size_t size)
 {
     argosd_actors_t *self = calloc (1, sizeof *self);
     if (!self)
         abort ();
-    s_add_core (self, home, config);
-    s_add_rehearsal (self, config);
-    s_add_tools (self, config);
-    s_add_agent (self, config);
-    s_add_gateway (self, config);
-    s_add_api (self, home, config);
+    int rc = 0;
+    if (place->core) {
+        s_add_core (self, place, home, config);
+        rc = s_read_server (self, place, reason, size);
+    }
+    self->peers = argosd_peers_new (place, home, config, self->core_token, self->adapter_token);
+    self->count += argosd_peers_table (
+        self->peers, self->table + self->count, ACTORS_MAX - self->count);
+    if (rc != 0)
+        argosd_actors_destroy (&self);
     return self;
 }
 
@@ -198,9 +146,11 @@ argosd_actors_destroy (argosd_actors_t **self_p)
 {
     if (!self_p || !*self_p)
         return;
-    explicit_bzero ((*self_p)->agent.provider.key, sizeof (*self_p)->agent.provider.key);
-    free ((*self_p)->system_prompt);
-    free (*self_p);
+    argosd_actors_t *self = *self_p;
+    argosd_peers_destroy (&self->peers);
+    free (self->tokens);
+    sodium_memzero (self, sizeof *self);
+    free (self);
     *self_p = NULL;
 }
 

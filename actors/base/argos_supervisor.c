@@ -93,17 +93,6 @@ s_down (argos_supervisor_t *self, row_t *row)
 }
 
 int
-argos_supervisor_start (argos_supervisor_t *self)
-{
-    for (size_t i = 0; i < self->count; i++)
-        if (s_up (self, &self->rows[i]) != 0) {
-            argos_supervisor_stop (self);
-            return -1;
-        }
-    return 0;
-}
-
-int
 argos_supervisor_stop (argos_supervisor_t *self)
 {
     int rc = 0;
@@ -138,13 +127,28 @@ s_failed (argos_supervisor_t *self, row_t *row, const char *why)
     if (row->actor && s_down (self, row) != 0)
         return -1;
     snprintf (self->reason, sizeof self->reason, "%s failed: %s", row->spec.name, why);
-    if (row->spec.restart == ARGOS_RESTART_NEVER || s_too_many (self, now))
+    bool patient = row->spec.restart == ARGOS_RESTART_PATIENTLY;
+    if (!patient && (row->spec.restart == ARGOS_RESTART_NEVER || s_too_many (self, now)))
         return -1;
     if (row->failed_at && now - row->failed_at > PERIOD_MS)
         row->backoff_ms = BACKOFF_MIN_MS;
     row->failed_at = now;
     row->restart_at = now + row->backoff_ms;
     row->backoff_ms = row->backoff_ms * 2 < BACKOFF_MAX_MS ? row->backoff_ms * 2 : BACKOFF_MAX_MS;
+    return 0;
+}
+
+int
+argos_supervisor_start (argos_supervisor_t *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        row_t *row = &self->rows[i];
+        if (s_up (self, row) == 0 || (row->spec.restart == ARGOS_RESTART_PATIENTLY &&
+                                         s_failed (self, row, "it can't start") == 0))
+            continue;
+        argos_supervisor_stop (self);
+        return -1;
+    }
     return 0;
 }
 

@@ -3,7 +3,7 @@
 //
 //  An actor that says FAILED, or whose thread leaves, is stopped and started again alone, after 100
 //  ms at first and up to 10 s. More than 3 failures in 30 s, or one of an actor that must not be
-//  restarted (the core: broker and store), end the whole: the threads share their memory, and a
+//  restarted (the core: broker and store), end the whole (a child process is started again for ever): the threads share their memory, and a
 //  service manager starts the process cleanly. Runs in the main thread; asleep while nothing
 //  happens.
 
@@ -14,7 +14,9 @@
 
 typedef enum {
     ARGOS_RESTART_NEVER, //  Its failure ends the process
-    ARGOS_RESTART_ALONE  //  It is started again, the others go on
+    ARGOS_RESTART_ALONE,    //  It is started again, the others go on; too often, and the process ends
+    ARGOS_RESTART_PATIENTLY //  It is started again, however often: a process of its own, whose
+                            //  failure harms nobody
 } argos_restart_t;
 
 typedef struct {
@@ -38,7 +40,8 @@ argos_supervisor_t *argos_supervisor_new (const argos_supervised_t *table, size_
 void argos_supervisor_destroy (argos_supervisor_t **self_p);
 
 //  Starts all in order; each serves before the next begins. Returns 0; or -1 when one can't start:
-//  then those before it have been stopped, and argos_supervisor_reason says which.
+//  then those before it have been stopped, and argos_supervisor_reason says which. One that is
+//  restarted patiently is tried again later instead.
 int argos_supervisor_start (argos_supervisor_t *self);
 
 //  Watches the actors and signal_fd (a signalfd of blocked signals) until SIGTERM, SIGINT or

@@ -1,0 +1,373 @@
+//  argosd_peers - see the header.
+//
+//  Invariant: all settings that actors read live here or in what is borrowed, longer than any actor.
+//  The rehearsal provider is no peer: it runs beside the agents that use it, in each process that has
+//  some. Limits: PEERS_MAX rows, beyond which actors are left out with an error in the log.
+
+#include "argosd_peers.h"
+
+#include "argos_agent_actor.h"
+#include "argos_api_actor.h"
+#include "argos_child.h"
+#include "argos_gateway_actor.h"
+#include "argos_rehearsal_actor.h"
+#include "argos_tools_actor.h"
+
+#define PEERS_MAX 56           //  Rows of the supervisor that the core leaves
+#define STOP_MS 10000          //  Patience with an actor at the end
+#define CHILD_STOP_MS 12000    //  With a child, which has that patience itself
+#define ADAPTER_GRACE_MS 5000  //  From SIGTERM to SIGKILL, of a foreign adapter
+#define REHEARSAL_PORT_MS 5000 //  Patience with its port
+#define API_CONNECTIONS 8192   //  Open at a time
+#define JOINED "event=joined"  //  What the line of a child holds when it serves
+#define WORDS_MAX 16           //  Of the command line of a child
+
+typedef struct {
+    char name[48];        //  Of the row
+    zactor_fn *fn;        //  Actor
+    argos_link_t link;    //  To the broker
+    const char *kind;     //  Which actor; NULL = a foreign adapter
+    union {
+        argos_tools_config_t tools;     //  .
+        argos_agent_config_t agent;     //  .
+        argos_gateway_config_t gateway; //  .
+        argos_api_config_t api;         //  .
+    } config;                           //  Its settings, as a thread
+    argos_child_config_t child;         //  Its settings, as a child
+    char *words[WORDS_MAX];             //  Command line of a child
+    char only[48];                      //  A word of it
+    char port[16];                      //  .
+    const char **env;                   //  Its variables; ours, the strings are not
+    char token[ARGOS_TOKEN_MAX + 16];   //  One of them
+    char endpoint[PATH_MAX + 32];       //  .
+    char account[96];                   //  .
+    char *command;                      //  Of a foreign adapter; ours
+} peer_t;
+
+struct argosd_peers {
+    const argosd_place_t *place;        //  What runs here
+    const argosd_home_t *home;          //  Folder
+    const argos_config_t *config;       //  Settings
+    const char *core_token;             //  For children
+    const char *adapter_token;          //  For foreign adapters
+    char files[PATH_MAX];               //  Folder of the tool attachment
+    char *system_prompt;                //  Of the agents; ours
+    argos_rehearsal_config_t rehearsal; //  Its settings
+    size_t count;                       //  Peers
+    peer_t peers[PEERS_MAX];            //  They
+};
+
+//  ------------------------------------------------------------------------------------------------
+//  Threads
+
+static void
+s_set_tools (argosd_peers_t *self, peer_t *peer)
+{
+    const argos_config_t *config = self->config;
+    snprintf (self->files, sizeof self->files, "%.*s/files", PATH_MAX - 16, config->home);
+    peer->fn = argos_tools_actor;
+    peer->config.tools = (argos_tools_config_t){ .link = peer->link,
+        .workdir = config->terminal.workdir,
+        .timeout_ms = (int64_t) config->terminal.timeout_s * 1000,
+        .output_max = (size_t) config->terminal.output_max,
+        .files = self->files };
+}
+
+static void
+s_set_agent (argosd_peers_t *self, peer_t *peer)
+{
+    const argos_config_provider_t *provider = &self->config->provider;
+    argos_agent_config_t *agent = &peer->config.agent;
+    argos_provider_settings_t *settings = &agent->provider;
+    peer->fn = argos_agent_actor;
+    agent->link = peer->link;
+    settings->kind = provider->kind;
+    if (snprintf (settings->key, sizeof settings->key, "%s", provider->key) >=
+        (int) sizeof settings->key)
+        snprintf (
+            settings->problem, sizeof settings->problem, "the key of the provider is too long");
+    else
+        snprintf (settings->problem, sizeof settings->problem, "%s", provider->problem);
+    snprintf (settings->base_url, sizeof settings->base_url, "%s", provider->base_url);
+    snprintf (settings->model, sizeof settings->model, "%s", provider->model);
+    if (!self->system_prompt)
+        self->system_prompt = strdup (self->config->agent.system_prompt);
+    agent->system_prompt = self->system_prompt;
+    agent->max_iterations = self->config->agent.max_iterations;
+    agent->slots = self->config->agent.max_turns;
+}
+
+static void
+s_set_gateway (argosd_peers_t *self, peer_t *peer)
+{
+    argos_gateway_config_t *gateway = &peer->config.gateway;
+    peer->fn = argos_gateway_actor;
+    gateway->link = peer->link;
+    argos_gateway_policy_init (&gateway->policy);
+    gateway->policy.queue_max = self->config->gateway.queue_max;
+    gateway->policy.route.per_user = self->config->gateway.group_sessions_per_user;
+    gateway->policy.route.per_user_in_thread = self->config->gateway.thread_sessions_per_user;
+}
+
+static void
+s_set_api (argosd_peers_t *self, peer_t *peer)
+{
+    const argos_config_http_t *http = &self->config->http;
+    peer->fn = argos_api_actor;
+    peer->config.api = (argos_api_config_t){ .link = peer->link,
+        .host = http->host,
+        .port = http->port,
+        .key = *self->home->key ? self->home->key : NULL,
+        .allow_unauthenticated_loopback = http->allow_unauthenticated_loopback,
+        .cors_origins = http->cors_origins,
+        .max_concurrent_runs = http->max_concurrent_runs,
+        .connection_limit = API_CONNECTIONS };
+}
+
+static const struct {
+    const char *actor;                        //  Name in the configuration
+    void (*set) (argosd_peers_t *, peer_t *); //  Fills its settings
+} kinds[] = {
+    { "tools", s_set_tools },
+    { "agent", s_set_agent },
+    { "gateway", s_set_gateway },
+    { "api", s_set_api },
+};
+
+//  The rehearsal provider has a port: the agents are told, and a restart takes the same one.
+
+static int
+s_rehearsal_started (zactor_t *actor, void *config)
+{
+    argosd_peers_t *self =
+        (argosd_peers_t *) ((char *) config - offsetof (argosd_peers_t, rehearsal));
+    int port = argos_rehearsal_port (actor, REHEARSAL_PORT_MS);
+    if (port <= 0)
+        return -1;
+    self->rehearsal.port = port;
+    for (size_t i = 0; i < self->count; i++) {
+        char *url = self->peers[i].config.agent.provider.base_url;
+        if (self->peers[i].fn == argos_agent_actor)
+            snprintf (url, sizeof self->peers[i].config.agent.provider.base_url,
+                "http://127.0.0.1:%d/v1", port);
+    }
+    return 0;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Children
+
+static const char **
+s_env (size_t count)
+{
+    const char **env = calloc (count + 1, sizeof *env);
+    if (!env)
+        abort ();
+    return env;
+}
+
+static void
+s_add_word (peer_t *peer, size_t *count, const char *word)
+{
+    if (*count < WORDS_MAX - 1)
+        peer->words[(*count)++] = (char *) (uintptr_t) word; //  argv is never written to
+}
+
+//  argosd again, for one actor
+
+static void
+s_set_child (argosd_peers_t *self, peer_t *peer)
+{
+    const argosd_place_t *place = self->place;
+    size_t count = 0;
+    if (peer->link.number)
+        snprintf (peer->only, sizeof peer->only, "%s.%d", peer->kind, peer->link.number);
+    else
+        snprintf (peer->only, sizeof peer->only, "%s", peer->kind);
+    snprintf (peer->port, sizeof peer->port, "%d", self->config->http.port);
+    const char *words[] = { "argosd", "--home", self->home->path, "--port", peer->port, "--only",
+        peer->only, "--broker", place->broker ? place->broker : self->home->endpoint,
+        ARGOS_CHILD_OPTION };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        s_add_word (peer, &count, words[i]);
+    if (*place->node) {
+        s_add_word (peer, &count, "--node");
+        s_add_word (peer, &count, place->node);
+    }
+    if (*place->key_path) {
+        s_add_word (peer, &count, "--key");
+        s_add_word (peer, &count, place->key_path);
+    }
+    peer->env = s_env (1);
+    snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s",
+        place->core ? self->core_token : place->key.token);
+    peer->env[0] = peer->token;
+    peer->fn = argos_child_actor;
+    peer->child = (argos_child_config_t){ .name = peer->name,
+        .argv = peer->words,
+        .env = peer->env,
+        .ready = JOINED,
+        .grace_ms = STOP_MS };
+}
+
+//  A word for the shell, as it is.
+
+static void
+s_quote (char *target, size_t size, const char *word)
+{
+    size_t used = strlen (target);
+    if (used + 4 >= size)
+        return;
+    target[used++] = ' ';
+    target[used++] = '\'';
+    for (; *word && used + 6 < size; word++)
+        if (*word == '\'') {
+            memcpy (target + used, "'\\''", 4);
+            used += 4;
+        }
+        else
+            target[used++] = *word;
+    target[used++] = '\'';
+    target[used] = 0;
+}
+
+static void
+s_set_adapter (argosd_peers_t *self, peer_t *peer, const argos_config_adapter_t *adapter)
+{
+    size_t size = 8, count = 0;
+    for (const char **word = adapter->command; *word; word++)
+        size += 4 * strlen (*word) + 8;
+    peer->command = calloc (1, size);
+    if (!peer->command)
+        abort ();
+    memcpy (peer->command, "exec", 5);
+    for (const char **word = adapter->command; *word; word++)
+        s_quote (peer->command, size, *word);
+    while (adapter->env[count])
+        count++;
+    peer->env = s_env (count + 3);
+    snprintf (peer->endpoint, sizeof peer->endpoint, "ARGOS_ENDPOINT=%s",
+        self->place->broker ? self->place->broker : self->home->endpoint);
+    snprintf (peer->account, sizeof peer->account, "ARGOS_NAME=%s.%s", adapter->platform,
+        adapter->account);
+    snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s", self->adapter_token);
+    peer->env[0] = peer->endpoint;
+    peer->env[1] = peer->account;
+    peer->env[2] = peer->token;
+    for (size_t i = 0; i < count; i++)
+        peer->env[3 + i] = adapter->env[i];
+    snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", adapter->platform, adapter->account);
+    peer->fn = argos_child_actor;
+    peer->child = (argos_child_config_t){ .name = peer->name,
+        .command = peer->command,
+        .env = peer->env,
+        .grace_ms = ADAPTER_GRACE_MS };
+}
+
+//  ------------------------------------------------------------------------------------------------
+
+static peer_t *
+s_next (argosd_peers_t *self, const char *what)
+{
+    if (self->count < PEERS_MAX)
+        return &self->peers[self->count++];
+    argos_log (ARGOS_LOG_ERROR, "argosd", "too many actors", "left_out=%s", what);
+    return NULL;
+}
+
+//  One actor, as often as the place says.
+
+static void
+s_add (argosd_peers_t *self, const argos_config_place_t *entry,
+    void (*set) (argosd_peers_t *, peer_t *))
+{
+    const argosd_place_t *place = self->place;
+    for (int i = 1; i <= entry->count; i++) {
+        peer_t *peer = s_next (self, entry->actor);
+        if (!peer)
+            return;
+        peer->kind = entry->actor;
+        peer->link = (argos_link_t){ .endpoint = place->broker,
+            .key = place->keyed ? &place->key : NULL,
+            .node = place->node,
+            .number = entry->count > 1 ? i : entry->number };
+        if (peer->link.number)
+            snprintf (peer->name, sizeof peer->name, "%s.%d", entry->actor, peer->link.number);
+        else
+            snprintf (peer->name, sizeof peer->name, "%s", entry->actor);
+        (place->isolate ? s_set_child : set) (self, peer);
+    }
+}
+
+argosd_peers_t *
+argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
+    const argos_config_t *config, const char *core_token, const char *adapter_token)
+{
+    argosd_peers_t *self = calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    self->place = place;
+    self->home = home;
+    self->config = config;
+    self->core_token = core_token;
+    self->adapter_token = adapter_token;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+        for (size_t i = 0; i < place->count; i++)
+            if (strcmp (place->actors[i].actor, kinds[kind].actor) == 0 &&
+                (kinds[kind].set != s_set_api || config->http.enabled))
+                s_add (self, &place->actors[i], kinds[kind].set);
+    for (size_t i = 0; place->core && i < config->adapter_count; i++) {
+        peer_t *peer = s_next (self, config->adapters[i].platform);
+        if (peer)
+            s_set_adapter (self, peer, &config->adapters[i]);
+    }
+    return self;
+}
+
+void
+argosd_peers_destroy (argosd_peers_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    argosd_peers_t *self = *self_p;
+    for (size_t i = 0; i < self->count; i++) {
+        free (self->peers[i].env);
+        free (self->peers[i].command);
+    }
+    free (self->system_prompt);
+    explicit_bzero (self, sizeof *self); //  Keys and tokens
+    free (self);
+    *self_p = NULL;
+}
+
+static bool
+s_has_agent (const argosd_peers_t *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->peers[i].fn == argos_agent_actor)
+            return true;
+    return false;
+}
+
+size_t
+argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room)
+{
+    size_t rows = 0;
+    if (self->config->provider.kind == ARGOS_PROVIDER_REHEARSAL && s_has_agent (self) && room)
+        table[rows++] = (argos_supervised_t){ .name = "rehearsal",
+            .fn = argos_rehearsal_actor,
+            .config = &self->rehearsal,
+            .restart = ARGOS_RESTART_ALONE,
+            .shutdown_ms = STOP_MS,
+            .started = s_rehearsal_started };
+    for (size_t i = 0; i < self->count && rows < room; i++) {
+        peer_t *peer = &self->peers[i];
+        bool child = peer->fn == argos_child_actor;
+        table[rows++] = (argos_supervised_t){ .name = peer->name,
+            .fn = peer->fn,
+            .config = child ? (void *) &peer->child : (void *) &peer->config,
+            .restart = child ? ARGOS_RESTART_PATIENTLY : ARGOS_RESTART_ALONE,
+            .shutdown_ms = child ? CHILD_STOP_MS : STOP_MS };
+    }
+    return rows;
+}
