@@ -1,19 +1,21 @@
-//  argosd - the daemon: one process with the broker, the store and all actors.
+//  argosd - the daemon: a process with the broker, the store and all actors, or some of them.
 //
-//  argosd [--home DIR] [--port N]: runs in the foreground, logs to stderr, writes one line with the
-//  word `ready` when everything serves. Exit codes: 0 after SIGTERM or SIGINT, 75 after SIGUSR1 (a
+//  argosd [--home DIR] [--port N] [--node NAME | --only LIST] [--isolate]: runs in the foreground,
+//  logs to stderr, writes one line with the word `ready` when everything serves (`joined`, when it
+//  is a child of another argosd). Exit codes: 0 after SIGTERM or SIGINT, 75 after SIGUSR1 (a
 //  planned restart), 78 for a bad configuration, 2 for a wrong command line, 1 for everything else,
 //  with one sentence.
 //
 //  Invariant: signals are blocked before the first thread exists and are read from one signalfd.
 
+#include "argos_child.h"
 #include "argos_guard.h"
 #include "argos_schema.h"
 #include "argosd_actors.h"
+#include "argosd_options.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <sodium.h>
 #include <sys/resource.h>
@@ -23,84 +25,8 @@
 #define NAME "argosd"
 #define SOCKETS_MAX 8192 //  Of ØMQ; the default of czmq is 1024
 #define FILES_MAX 65536  //  Descriptors, if the hard limit allows
-#define PORT_MAX 65535
-#define EXIT_USAGE 2
-#define EXIT_RESTART 75 //  EX_TEMPFAIL: the service manager starts us again
-#define EXIT_CONFIG 78  //  EX_CONFIG
-
-typedef struct {
-    char home[PATH_MAX]; //  Folder
-    int port;            //  Of the API; -1 = as configured
-} options_t;
-
-//  ---------------------------------------------------------------------------------------------
-//  The command line
-
-static void
-s_usage (FILE *file)
-{
-    fputs ("usage: argosd [--home DIR] [--port N]\n"
-           "  --home DIR   the folder of this instance (default: $ARGOS_HOME or ~/.argos)\n"
-           "  --port N     port of the HTTP API (default: http.port of argos.yaml)\n"
-           "  --version    print the version\n"
-           "  --help       print this\n",
-        file);
-}
-
-//  A port number, or -1.
-
-static int
-s_port (const char *text)
-{
-    char *end;
-    long port = strtol (text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && port <= PORT_MAX ? (int) port : -1;
-}
-
-//  Returns -1 to go on, else the exit code.
-
-static int
-s_read_options (options_t *self, int argc, char **argv)
-{
-    static const struct option known[] = { { "home", required_argument, NULL, 'H' },
-        { "port", required_argument, NULL, 'p' }, { "version", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
-    const char *home = NULL;
-    int option;
-    self->port = -1;
-    while ((option = getopt_long (argc, argv, "", known, NULL)) != -1) {
-        if (option == 'v') {
-            puts (NAME " " ARGOS_VERSION);
-            return EXIT_SUCCESS;
-        }
-        if (option == 'h') {
-            s_usage (stdout);
-            return EXIT_SUCCESS;
-        }
-        if (option == 'p')
-            self->port = s_port (optarg);
-        if (option == 'H')
-            home = optarg;
-        if (option == '?' || (option == 'p' && self->port < 0) || (option == 'H' && !*home)) {
-            s_usage (stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (optind < argc) {
-        s_usage (stderr);
-        return EXIT_USAGE;
-    }
-    int rc = 0;
-    if (home)
-        rc =
-            snprintf (self->home, sizeof self->home, "%s", home) < (int) sizeof self->home ? 0 : -1;
-    else
-        rc = argosd_home_default (self->home, sizeof self->home);
-    if (rc == 0)
-        return -1;
-    fputs (NAME ": no home: name a folder with --home\n", stderr);
-    return EXIT_USAGE;
-}
+#define EXIT_RESTART 75  //  EX_TEMPFAIL: the service manager starts us again
+#define EXIT_CONFIG 78   //  EX_CONFIG
 
 //  ---------------------------------------------------------------------------------------------
 //  The process
@@ -169,33 +95,42 @@ s_stamp (char stamp[static 32])
 //  Say that we serve; not by the logger, whose level may be lower.
 
 static void
-s_say_ready (const argosd_home_t *home, const argos_config_t *config)
+s_say_ready (const argosd_place_t *place, const argosd_home_t *home, const argos_config_t *config)
 {
     char http[320] = "";
     //  With port 0 the API itself says which one it has got
-    if (config->http.enabled && config->http.port)
+    if (!place->child && config->http.enabled && config->http.port)
         snprintf (http, sizeof http, " http=http://%s:%d", config->http.host, config->http.port);
     char stamp[32];
     s_stamp (stamp);
     fprintf (stderr,
-        "ts=%s level=info actor=" NAME " event=ready pid=%ld home=\"%s\" endpoint=\"%s\"%s\n",
-        stamp, (long) getpid (), home->path, home->endpoint, http);
+        "ts=%s level=info actor=" NAME " event=%s pid=%ld home=\"%s\" endpoint=\"%s\"%s\n", stamp,
+        place->child ? "joined" : "ready", (long) getpid (), home->path,
+        place->broker ? place->broker : home->endpoint, http);
     fflush (stderr);
-    sd_notify (0, "READY=1");
+    if (!place->child)
+        sd_notify (0, "READY=1");
 }
 
 //  Start everything, serve until told otherwise, stop everything. Returns the exit code.
 
 static int
-s_serve (const argosd_home_t *home, const argos_config_t *config, int signal_fd)
+s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_config_t *config,
+    int signal_fd)
 {
-    argosd_actors_t *actors = argosd_actors_new (home, config);
+    char reason[512];
+    argosd_actors_t *actors = argosd_actors_new (place, home, config, reason, sizeof reason);
+    if (!actors) {
+        fprintf (stderr, NAME ": %s\n", reason);
+        return EXIT_CONFIG;
+    }
     argos_supervisor_t *supervisor = argosd_actors_supervisor (actors);
     int code = EXIT_FAILURE;
     if (argos_supervisor_start (supervisor) == 0) {
-        s_say_ready (home, config);
+        s_say_ready (place, home, config);
         int signal = argos_supervisor_run (supervisor, signal_fd);
-        sd_notify (0, "STOPPING=1");
+        if (!place->child)
+            sd_notify (0, "STOPPING=1");
         if (signal > 0) {
             code = signal == SIGUSR1 ? EXIT_RESTART : EXIT_SUCCESS;
             argos_log (ARGOS_LOG_INFO, NAME, "stopping", "signal=%d", signal);
@@ -229,45 +164,57 @@ s_warn (void *arg, const char *sentence)
 //  Read the settings and serve with them. Returns the exit code.
 
 static int
-s_configure (argosd_home_t *home, const options_t *options, int signal_fd)
+s_configure (argosd_home_t *home, const argosd_line_t *line, int signal_fd)
 {
+    static argosd_place_t place;
     char reason[1024] = "";
     argos_config_t *config = argos_config_load (home->path, s_warn, NULL, reason, sizeof reason);
     if (!config) {
         fprintf (stderr, NAME ": %s\n", reason);
         return EXIT_CONFIG;
     }
-    if (options->port >= 0)
-        config->http.port = options->port;
+    if (line->port >= 0)
+        config->http.port = line->port;
     argos_log_level (config->log_level);
     if (*config->provider.problem)
         argos_log (ARGOS_LOG_WARN, NAME, "provider", "problem=\"%s\"", config->provider.problem);
     int code = EXIT_CONFIG;
-    if (argosd_home_share (home, config->ipc_group, reason, sizeof reason) == 0)
-        code = s_serve (home, config, signal_fd);
+    if ((line->visit || argosd_home_share (home, config->ipc_group, reason, sizeof reason) == 0) &&
+        argosd_place_make (&place, &line->place, home, config, reason, sizeof reason) == 0)
+        code = s_serve (&place, home, config, signal_fd);
     else
         fprintf (stderr, NAME ": %s\n", reason);
+    argos_key_wipe (&place.key);
     argos_config_destroy (&config);
     return code;
+}
+
+static int
+s_open_home (argosd_home_t *home, const argosd_line_t *line, char *reason, size_t size)
+{
+    return line->visit
+               ? argosd_home_visit (home, line->home, reason, size)
+               : argosd_home_open (home, line->home, argos_config_template (), reason, size);
 }
 
 int
 main (int argc, char **argv)
 {
-    options_t options;
+    argosd_line_t line;
     argosd_home_t home;
     char reason[PATH_MAX + 256];
     if (argc > 1 && streq (argv[1], ARGOS_GUARD_OPTION))
         return argos_guard_main (argc, argv);
     s_open_standard ();
-    int code = s_read_options (&options, argc, argv);
+    int code = argosd_options_read (&line, argc, argv);
     if (code >= 0)
         return code;
     code = EXIT_FAILURE;
+    if (line.place.child && argos_child_begin () != 0)
+        return code;
     int signal_fd = s_set_up (reason, sizeof reason);
-    if (signal_fd >= 0 && argosd_home_open (&home, options.home, argos_config_template (), reason,
-                              sizeof reason) == 0) {
-        code = s_configure (&home, &options, signal_fd);
+    if (signal_fd >= 0 && s_open_home (&home, &line, reason, sizeof reason) == 0) {
+        code = s_configure (&home, &line, signal_fd);
         argosd_home_close (&home);
     }
     else

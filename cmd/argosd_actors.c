@@ -8,18 +8,18 @@
 #include "argos_auth_actor.h"
 #include "argos_broker_actor.h"
 #include "argos_key_record.h"
+#include "argos_keys.h"
 #include "argos_store_actor.h"
 #include "argosd_peers.h"
 
 #include <sodium.h>
 
 #define ACTORS_MAX 64
-#define DATABASE "argos.db"    //  In the home
-#define STOP_MS 10000          //  Patience with an actor at the end
+#define DATABASE "argos.db" //  In the home
+#define STOP_MS 10000       //  Patience with an actor at the end
 
 struct argosd_actors {
     char database[PATH_MAX];              //  Path of the database
-    char tokens[160];                     //  Of this start, for the broker
     char keys[PATH_MAX];                  //  Folder of the keys
     char store_reason[256];               //  Why the store did not start
     argos_store_blobs_t blobs;            //  Limits of the store
@@ -47,11 +47,29 @@ s_add (
     };
 }
 
+//  Another secret for each start: who shows the token has that role. Goes to our children by their
+//  environment.
+
+static void
+s_make_token (const char *role, char token[static ARGOS_TOKEN_MAX], json_t *records)
+{
+    unsigned char random[24], hash[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof hash + 1];
+    randombytes_buf (random, sizeof random);
+    sodium_bin2hex (token, ARGOS_TOKEN_MAX, random, sizeof random);
+    crypto_hash_sha256 (hash, (const unsigned char *) token, strlen (token));
+    sodium_bin2hex (hex, sizeof hex, hash, sizeof hash);
+    json_array_append_new (
+        records, json_pack ("{s:s,s:s,s:s}", "name", "", "role", role, "token_sha256", hex));
+    sodium_memzero (random, sizeof random);
+}
+
 static void
 s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_home_t *home,
     const argos_config_t *config)
 {
-    json_t *tokens = json_array ();
+    json_t *tokens = json_pack (
+        "[{s:s,s:s,s:s}]", "name", "", "role", "operator", "token_sha256", home->operator_sha256);
     s_make_token ("core", self->core_token, tokens);
     s_make_token ("adapter", self->adapter_token, tokens);
     snprintf (self->database, sizeof self->database, "%.*s/" DATABASE, PATH_MAX - 16, home->path);
@@ -65,9 +83,6 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     argos_core_config_init (&self->broker.core);
     self->broker.core.ipc_roles = config->ipc_roles;
     self->broker.core.roles = config->roles;
-    snprintf (self->tokens, sizeof self->tokens,
-        "[{\"name\":\"\",\"role\":\"operator\",\"token_sha256\":\"%s\"}]", home->operator_sha256);
-    self->broker.core.tokens = self->tokens;
     self->broker.core.lease_ms = config->broker.lease_ms;
     self->broker.core.quiet_ms = config->broker.quiet_ms;
     self->broker.core.ping_ms = config->broker.ping_ms;
@@ -91,32 +106,16 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);
 }
 
-//  Another secret for each start: who shows the token has that role. Goes to our children by their
-//  environment.
-
-static void
-s_make_token (const char *role, char token[static ARGOS_TOKEN_MAX], json_t *records)
-{
-    unsigned char random[24], hash[crypto_hash_sha256_BYTES];
-    char hex[2 * sizeof hash + 1];
-    randombytes_buf (random, sizeof random);
-    sodium_bin2hex (token, ARGOS_TOKEN_MAX, random, sizeof random);
-    crypto_hash_sha256 (hash, (const unsigned char *) token, strlen (token));
-    sodium_bin2hex (hex, sizeof hex, hash, sizeof hash);
-    json_array_append_new (
-        records, json_pack ("{s:s,s:s,s:s}", "name", "", "role", role, "token_sha256", hex));
-    sodium_memzero (random, sizeof random);
-}
-
 //  The pair that a broker on tcp shows; made when it is missing.
 
 static int
-s_read_server (argosd_actors_t *self, const argosd_place_t *place, char *reason, size_t size)
+s_read_server (argosd_actors_t *self, const argosd_place_t *place, const argosd_home_t *home,
+    char *reason, size_t size)
 {
     for (const char *const *bind = place->bind; *bind; bind++)
         if (strncmp (*bind, "tcp://", 6) == 0) {
             self->broker.server = &self->server;
-            return argos_keys_server (self->keys, &self->server, reason, size);
+            return argos_keys_server (home->path, &self->server, reason, size);
         }
     return 0;
 }
@@ -131,11 +130,11 @@ argosd_actors_new (const argosd_place_t *place, const argosd_home_t *home,
     int rc = 0;
     if (place->core) {
         s_add_core (self, place, home, config);
-        rc = s_read_server (self, place, reason, size);
+        rc = s_read_server (self, place, home, reason, size);
     }
     self->peers = argosd_peers_new (place, home, config, self->core_token, self->adapter_token);
-    self->count += argosd_peers_table (
-        self->peers, self->table + self->count, ACTORS_MAX - self->count);
+    self->count +=
+        argosd_peers_table (self->peers, self->table + self->count, ACTORS_MAX - self->count);
     if (rc != 0)
         argosd_actors_destroy (&self);
     return self;

@@ -231,22 +231,21 @@ s_other_folder (char *folder, size_t size)
     return -1;
 }
 
-//  Where peers connect. A short home has it inside; else the address is left in
-//  run/broker.endpoint.
+//  Where peers connect: inside a short home, else in another folder, whose address is to be left in
+//  the file `pointer` (NULL = somebody else does).
 
 static int
-s_open_endpoint (argosd_home_t *self, char *reason, size_t size)
+s_find_endpoint (argosd_home_t *self, const char *pointer, char *reason, size_t size)
 {
     char path[PATH_MAX], folder[SOCKET_PATH_MAX], hex[2 * crypto_generichash_BYTES_MIN + 1];
     unsigned char hash[crypto_generichash_BYTES_MIN];
-    char pointer[PATH_MAX];
-    if (s_inside (self, "run/broker.sock", path, sizeof path) != 0 ||
-        s_inside (self, "run/broker.endpoint", pointer, sizeof pointer) != 0) {
+    if (s_inside (self, "run/broker.sock", path, sizeof path) != 0) {
         snprintf (reason, size, "the path of the home is too long");
         return -1;
     }
     if (strlen (path) <= SOCKET_PATH_MAX) {
-        unlink (pointer);
+        if (pointer)
+            unlink (pointer);
         snprintf (self->endpoint, sizeof self->endpoint, "ipc://%.*s", SOCKET_PATH_MAX, path);
         return 0;
     }
@@ -255,10 +254,20 @@ s_open_endpoint (argosd_home_t *self, char *reason, size_t size)
     sodium_bin2hex (hex, sizeof hex, hash, sizeof hash);
     if (s_other_folder (folder, sizeof folder) == 0) {
         snprintf (self->endpoint, sizeof self->endpoint, "ipc://%s/%s.sock", folder, hex);
-        if (s_write_file (pointer, self->endpoint) == 0)
+        if (!pointer || s_write_file (pointer, self->endpoint) == 0)
             return 0;
     }
     snprintf (reason, size, "no safe place for the broker's socket: %s", strerror (errno));
+    return -1;
+}
+
+static int
+s_open_endpoint (argosd_home_t *self, char *reason, size_t size)
+{
+    char pointer[PATH_MAX];
+    if (s_inside (self, "run/broker.endpoint", pointer, sizeof pointer) == 0)
+        return s_find_endpoint (self, pointer, reason, size);
+    snprintf (reason, size, "the path of the home is too long");
     return -1;
 }
 
@@ -290,6 +299,19 @@ argosd_home_open (
         return 0;
     argosd_home_close (self);
     return -1;
+}
+
+int
+argosd_home_visit (argosd_home_t *self, const char *path, char *reason, size_t size)
+{
+    char key[PATH_MAX];
+    *self = (argosd_home_t){ .lock_fd = -1 };
+    if (s_open_folders (self, path) != 0 || s_inside (self, "api-key", key, sizeof key) != 0) {
+        snprintf (reason, size, "%s: %s", path, strerror (errno));
+        return -1;
+    }
+    s_read_key (self, key);
+    return s_find_endpoint (self, NULL, reason, size);
 }
 
 int

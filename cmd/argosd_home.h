@@ -37,6 +37,10 @@ int argosd_home_open (
 //  Returns 0, or -1 with a reason: there is no such group, or the socket is not in the home.
 int argosd_home_share (argosd_home_t *self, const char *group, char *reason, size_t size);
 
+//  The same for a process that runs beside the one that has the lock: nothing is locked or written,
+//  and there need not be a key.
+int argosd_home_visit (argosd_home_t *self, const char *path, char *reason, size_t size);
+
 //  Gives the lock back, wipes the key. Idempotent.
 void argosd_home_close (argosd_home_t *self);
 

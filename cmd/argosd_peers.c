@@ -1,8 +1,9 @@
 //  argosd_peers - see the header.
 //
-//  Invariant: all settings that actors read live here or in what is borrowed, longer than any actor.
-//  The rehearsal provider is no peer: it runs beside the agents that use it, in each process that has
-//  some. Limits: PEERS_MAX rows, beyond which actors are left out with an error in the log.
+//  Invariant: all settings that actors read live here or in what is borrowed, longer than any
+//  actor. The rehearsal provider is no peer: it runs beside the agents that use it, in each process
+//  that has some. Limits: PEERS_MAX rows, beyond which actors are left out with an error in the
+//  log.
 
 #include "argosd_peers.h"
 
@@ -23,10 +24,10 @@
 #define WORDS_MAX 16           //  Of the command line of a child
 
 typedef struct {
-    char name[48];        //  Of the row
-    zactor_fn *fn;        //  Actor
-    argos_link_t link;    //  To the broker
-    const char *kind;     //  Which actor; NULL = a foreign adapter
+    char name[48];     //  Of the row
+    zactor_fn *fn;     //  Actor
+    argos_link_t link; //  To the broker
+    const char *kind;  //  Which actor; NULL = a foreign adapter
     union {
         argos_tools_config_t tools;     //  .
         argos_agent_config_t agent;     //  .
@@ -258,10 +259,9 @@ s_set_adapter (argosd_peers_t *self, peer_t *peer, const argos_config_adapter_t 
         peer->env[3 + i] = adapter->env[i];
     snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", adapter->platform, adapter->account);
     peer->fn = argos_child_actor;
-    peer->child = (argos_child_config_t){ .name = peer->name,
-        .command = peer->command,
-        .env = peer->env,
-        .grace_ms = ADAPTER_GRACE_MS };
+    peer->child = (argos_child_config_t){
+        .name = peer->name, .command = peer->command, .env = peer->env, .grace_ms = ADAPTER_GRACE_MS
+    };
 }
 
 //  ------------------------------------------------------------------------------------------------

@@ -82,8 +82,8 @@ s_read_key (argosd_place_t *self, const argosd_options_t *options, const argosd_
             snprintf (reason, size, "tcp needs a key: name it with --key");
             return -1;
         }
-        snprintf (self->path, sizeof self->path, "%.*s/" ARGOS_KEY_FOLDER "/%s.key",
-            PATH_MAX - 64, home->path, self->node);
+        snprintf (self->path, sizeof self->path, "%.*s/" ARGOS_KEY_FOLDER "/%s.key", PATH_MAX - 64,
+            home->path, self->node);
         self->key_path = self->path;
     }
     if (*self->key_path) {
@@ -97,10 +97,12 @@ s_read_key (argosd_place_t *self, const argosd_options_t *options, const argosd_
 }
 
 int
-argosd_place_make (argosd_place_t *self, const argosd_options_t *options,
-    const argosd_home_t *home, const argos_config_t *config, char *reason, size_t size)
+argosd_place_make (argosd_place_t *self, const argosd_options_t *options, const argosd_home_t *home,
+    const argos_config_t *config, char *reason, size_t size)
 {
-    *self = (argosd_place_t){ .node = "", .key_path = "", .isolate = options->isolate };
+    *self = (argosd_place_t){
+        .node = "", .key_path = "", .isolate = options->isolate, .child = options->child
+    };
     const argos_config_node_t *node = s_node (config, options->node);
     if (options->node && !node) {
         snprintf (reason, size, "argos.yaml has no node %s", options->node);
@@ -120,7 +122,7 @@ argosd_place_make (argosd_place_t *self, const argosd_options_t *options,
         self->bind[i] = strcmp (bind[i], "ipc") == 0 ? home->endpoint : bind[i];
     if (self->core)
         return 0;
-    self->broker = options->broker        ? options->broker
+    self->broker = options->broker         ? options->broker
                    : node && *node->broker ? node->broker
                                            : home->endpoint;
     if (!argos_config_endpoint (self->broker, false)) {

@@ -1,6 +1,8 @@
-//  argosd_place - what one argosd runs: the core or not, which actors, and how they find the broker.
+//  argosd_place - what one argosd runs: the core or not, which actors, and how they find the
+//  broker.
 //
-//  Nothing said: everything in this process, or, when the configuration has nodes, that of the core.
+//  Nothing said: everything in this process, or, when the configuration has nodes, that of the
+//  core.
 //  --node NAME: what the configuration says for it. --only LIST: these actors, at the broker that
 //  --broker, the node or the home names. --isolate: every actor outside the core as a child.
 
@@ -25,6 +27,7 @@ typedef struct {
 typedef struct {
     bool core;                                            //  Broker, store and auth are here
     bool isolate;                                         //  The others are children
+    bool child;                                           //  We have a parent
     const char *node;                                     //  Node in names, "" = that of the core
     const char *broker;                                   //  Address, NULL = in this process
     const char *key_path;                                 //  --key, or that of the node; "" = none

@@ -3,9 +3,9 @@
 //
 //  An actor that says FAILED, or whose thread leaves, is stopped and started again alone, after 100
 //  ms at first and up to 10 s. More than 3 failures in 30 s, or one of an actor that must not be
-//  restarted (the core: broker and store), end the whole (a child process is started again for ever): the threads share their memory, and a
-//  service manager starts the process cleanly. Runs in the main thread; asleep while nothing
-//  happens.
+//  restarted (the core: broker and store), end the whole (a child process is started again for
+//  ever): the threads share their memory, and a service manager starts the process cleanly. Runs in
+//  the main thread; asleep while nothing happens.
 
 #ifndef ARGOS_SUPERVISOR_H
 #define ARGOS_SUPERVISOR_H
@@ -14,7 +14,7 @@
 
 typedef enum {
     ARGOS_RESTART_NEVER, //  Its failure ends the process
-    ARGOS_RESTART_ALONE,    //  It is started again, the others go on; too often, and the process ends
+    ARGOS_RESTART_ALONE, //  It is started again, the others go on; too often, and the process ends
     ARGOS_RESTART_PATIENTLY //  It is started again, however often: a process of its own, whose
                             //  failure harms nobody
 } argos_restart_t;

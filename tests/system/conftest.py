@@ -1,6 +1,7 @@
 """What system tests share: a real argosd in a home of its own.
 
-The build to be tested is named by $ARGOS_BUILD (default: build/). No test sleeps: everything waits for an event, with a deadline.
+The build to be tested is named by $ARGOS_BUILD (default: build/), the placement by $ARGOS_PLACEMENT: one process (default), isolate (each
+actor a process), nodes (agent and tools on a second node, over tcp with CURVE). No test sleeps: everything waits for an event, with a deadline.
 """
 import os
 import pathlib
@@ -14,9 +15,12 @@ import time
 
 import pytest
 
+from edge import Edge
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("ARGOS_BUILD", ROOT / "build"))
 DEADLINE_S = 30
+PLACEMENT = os.environ.get("ARGOS_PLACEMENT", "one")
 
 
 class Argosd:
@@ -29,6 +33,7 @@ class Argosd:
         self.log = []
         self._changed = threading.Condition()
         self._reader = None
+        self.edge = Edge(home, BUILD, self._say) if PLACEMENT == "nodes" else None
 
     @property
     def endpoint(self):
@@ -50,6 +55,10 @@ class Argosd:
     def launch(self, *arguments, env=None):
         """Start the process without waiting for it. The port of the API is any free one, unless an argument names it."""
         command = [str(BUILD / "argosd"), "--home", str(self.home), *arguments]
+        if PLACEMENT == "isolate":
+            command += ["--isolate"]
+        if self.edge:
+            self.edge.prepare()
         if "--port" not in arguments:
             command += ["--port", "0"]
         clean = {name: value for name, value in os.environ.items()
@@ -58,18 +67,23 @@ class Argosd:
         self.port = None
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, errors="replace", env={**clean, **(env or {})})
+        if self.edge:
+            self.edge.start({**clean, **(env or {})})
         self._reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
         self._reader.start()
         return self
 
+    def _say(self, line):
+        with self._changed:
+            self.log.append(line)
+            found = re.search(r"event=listening .*port=(\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+            self._changed.notify_all()
+
     def _read(self, stream):
         for line in stream:
-            with self._changed:
-                self.log.append(line.rstrip("\n"))
-                found = re.search(r"event=listening .*port=(\d+)", line)
-                if found:
-                    self.port = int(found.group(1))
-                self._changed.notify_all()
+            self._say(line.rstrip("\n"))
         with self._changed:
             self.log.append(None)  # The end
             self._changed.notify_all()
@@ -87,15 +101,22 @@ class Argosd:
     def start(self, *arguments, env=None):
         """Start it and wait until it is ready."""
         self.launch(*arguments, env=env)
-        self.wait_log("ready")
+        self.wait_log("event=ready")
+        if self.edge:
+            self.edge.wait_up()
         return self
 
     def signal(self, number):
         os.kill(self.process.pid, number)
+        if self.edge:
+            self.edge.signal(number)
 
     def wait(self, deadline_s=DEADLINE_S):
         """Wait for its end; returns the exit code (negative: the signal that killed it)."""
         code = self.process.wait(deadline_s)
+        if self.edge and code != -signal.SIGKILL:
+            self.edge.signal(signal.SIGTERM)
+            self.edge.wait(deadline_s)
         self._reader.join(deadline_s)
         return code
 
@@ -115,6 +136,8 @@ class Argosd:
     def close(self):
         if self.process and self.process.poll() is None:
             self.kill()
+        if self.edge:
+            self.edge.close()
 
 
 @pytest.fixture

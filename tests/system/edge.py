@@ -1,0 +1,81 @@
+"""A second node of an argosd under test: agent and tools in a process of their own, with a home of its own, over tcp + CURVE.
+
+The node's name is edge. Its home is the folder edge in the home of the core; the configuration is the core's, plus the nodes.
+"""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+
+NODES = "nodes: {{core: {{actors: [core, gateway, api], bind: [ipc, \"tcp://127.0.0.1:{port}\"]}}, " \
+        "edge: {{actors: [\"agent*2\", tools], broker: \"tcp://127.0.0.1:{port}\"}}}}\n"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Edge:
+    """The node; say(line) is called for each line of its log."""
+
+    def __init__(self, home, build, say):
+        self.core_home = pathlib.Path(home)
+        self.home = self.core_home / "edge"
+        self.build = build
+        self.say = say
+        self.process = None
+        self.up = threading.Event()
+        self.port = free_port()
+
+    def prepare(self):
+        """Write the nodes into both configurations, and make the key of the node once."""
+        settings = self.core_home / "argos.yaml"
+        text = settings.read_text() if settings.exists() else ""
+        if "nodes: {core:" not in text:
+            text += "\n" + NODES.format(port=self.port)
+            settings.write_text(text)
+        self.home.mkdir(mode=0o700, exist_ok=True)
+        (self.home / "argos.yaml").write_text(text)
+        key = self.home / "keys" / "edge.key"
+        if not key.exists():
+            key.parent.mkdir(mode=0o700, exist_ok=True)
+            made = subprocess.run([str(self.build / "argos"), "--home", str(self.core_home), "--json", "keys", "new", "edge", "--role", "core"],
+                                  check=True, stdout=subprocess.PIPE, text=True)
+            path = json.loads(made.stdout).get("path") or self.core_home / "keys" / "edge.key"
+            key.write_bytes(pathlib.Path(path).read_bytes())
+            key.chmod(0o600)
+
+    def start(self, env):
+        if self.process and self.process.poll() is None:
+            return
+        self.up.clear()
+        self.process = subprocess.Popen([str(self.build / "argosd"), "--home", str(self.home), "--node", "edge"], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env=env)
+        threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True).start()
+
+    def _read(self, stream):
+        for line in stream:
+            if "event=ready" in line:
+                self.up.set()
+            #  The tests wait for the core to be ready
+            self.say(line.rstrip("\n").replace("event=ready", "event=edge-up"))
+
+    def wait_up(self, deadline_s=30):
+        assert self.up.wait(deadline_s), "the node edge did not come up"
+
+    def signal(self, number):
+        if self.process and self.process.poll() is None:
+            os.kill(self.process.pid, number)
+
+    def wait(self, deadline_s):
+        return self.process.wait(deadline_s) if self.process else 0
+
+    def close(self):
+        self.signal(signal.SIGKILL)
+        if self.process:
+            self.process.wait()
