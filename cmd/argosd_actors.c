@@ -19,18 +19,19 @@
 #define STOP_MS 10000       //  Patience with an actor at the end
 
 struct argosd_actors {
-    char database[PATH_MAX];              //  Path of the database
-    char keys[PATH_MAX];                  //  Folder of the keys
-    char store_reason[256];               //  Why the store did not start
-    argos_store_blobs_t blobs;            //  Limits of the store
-    argos_store_actor_config_t store;     //  Settings of each, as its header says
-    argos_auth_config_t auth;             //  .
-    argos_broker_config_t broker;         //  .
-    argos_key_t server;                   //  Our pair
-    char core_token[ARGOS_TOKEN_MAX];     //  For isolated actors
-    char adapter_token[ARGOS_TOKEN_MAX];  //  For foreign adapters
-    char *tokens;                         //  Their records, for the broker
-    argosd_peers_t *peers;                //  All actors but the core
+    char database[PATH_MAX];                 //  Path of the database
+    char keys[PATH_MAX];                     //  Folder of the keys
+    char store_reason[256];                  //  Why the store did not start
+    argos_store_blobs_t blobs;               //  Limits of the store
+    argos_store_actor_config_t store;        //  Settings of each, as its header says
+    argos_auth_config_t auth;                //  .
+    argos_broker_config_t broker;            //  .
+    argos_key_t server;                      //  Our pair
+    char core_token[ARGOS_TOKEN_MAX];        //  For isolated actors
+    char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters, one each; ours
+    char **services;       //  To be declared: those of the configuration, one of each adapter; ours
+    char *tokens;          //  Their records, for the broker
+    argosd_peers_t *peers; //  All actors but the core
     argos_supervised_t table[ACTORS_MAX]; //  In order of starting
     size_t count;                         //  Rows
 };
@@ -51,7 +52,8 @@ s_add (
 //  environment.
 
 static void
-s_make_token (const char *role, char token[static ARGOS_TOKEN_MAX], json_t *records)
+s_make_token (const char *role, const argos_config_adapter_t *adapter,
+    char token[static ARGOS_TOKEN_MAX], json_t *records)
 {
     unsigned char random[24], hash[crypto_hash_sha256_BYTES];
     char hex[2 * sizeof hash + 1];
@@ -60,8 +62,34 @@ s_make_token (const char *role, char token[static ARGOS_TOKEN_MAX], json_t *reco
     crypto_hash_sha256 (hash, (const unsigned char *) token, strlen (token));
     sodium_bin2hex (hex, sizeof hex, hash, sizeof hash);
     json_array_append_new (
-        records, json_pack ("{s:s,s:s,s:s}", "name", "", "role", role, "token_sha256", hex));
+        records, json_pack ("{s:s,s:s,s:s,s:s*,s:s*}", "name", "", "role", role, "token_sha256",
+                     hex, "platform", adapter ? adapter->platform : NULL, "account",
+                     adapter ? adapter->account : NULL));
     sodium_memzero (random, sizeof random);
+}
+
+//  Each foreign adapter has a token for its own account, and its deliveries wait for it from the
+//  beginning.
+
+static void
+s_add_adapters (argosd_actors_t *self, const argos_config_t *config, json_t *tokens)
+{
+    size_t count = 0;
+    while (config->services[count])
+        count++;
+    self->services = calloc (count + config->adapter_count + 1, sizeof *self->services);
+    self->adapter_tokens = calloc (config->adapter_count + 1, sizeof *self->adapter_tokens);
+    if (!self->services || !self->adapter_tokens)
+        abort ();
+    for (size_t i = 0; i < count; i++)
+        self->services[i] = strdup (config->services[i]);
+    for (size_t i = 0; i < config->adapter_count; i++) {
+        const argos_config_adapter_t *adapter = &config->adapters[i];
+        s_make_token ("adapter", adapter, self->adapter_tokens[i], tokens);
+        if (asprintf (
+                &self->services[count++], "deliver.%s.%s", adapter->platform, adapter->account) < 0)
+            abort ();
+    }
 }
 
 static void
@@ -70,8 +98,8 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
 {
     json_t *tokens = json_pack (
         "[{s:s,s:s,s:s}]", "name", "", "role", "operator", "token_sha256", home->operator_sha256);
-    s_make_token ("core", self->core_token, tokens);
-    s_make_token ("adapter", self->adapter_token, tokens);
+    s_make_token ("core", NULL, self->core_token, tokens);
+    s_add_adapters (self, config, tokens);
     snprintf (self->database, sizeof self->database, "%.*s/" DATABASE, PATH_MAX - 16, home->path);
     self->blobs = (argos_store_blobs_t){ .max_bytes = config->blobs.max_bytes,
         .total_bytes = config->blobs.total_bytes,
@@ -96,7 +124,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->broker.core.tokens = self->tokens;
     json_decref (tokens);
     self->broker.bind = place->bind;
-    self->broker.services = config->services;
+    self->broker.services = (const char *const *) self->services;
     snprintf (self->keys, sizeof self->keys, "%.*s/" ARGOS_KEY_FOLDER, PATH_MAX - 16, home->path);
     self->auth.folder = self->keys;
     self->broker.auth = ARGOS_AUTH_INPROC;
@@ -132,7 +160,8 @@ argosd_actors_new (const argosd_place_t *place, const argosd_home_t *home,
         s_add_core (self, place, home, config);
         rc = s_read_server (self, place, home, reason, size);
     }
-    self->peers = argosd_peers_new (place, home, config, self->core_token, self->adapter_token);
+    self->peers = argosd_peers_new (place, home, config, self->core_token,
+        (const char (*)[ARGOS_TOKEN_MAX]) self->adapter_tokens);
     self->count +=
         argosd_peers_table (self->peers, self->table + self->count, ACTORS_MAX - self->count);
     if (rc != 0)
@@ -147,6 +176,10 @@ argosd_actors_destroy (argosd_actors_t **self_p)
         return;
     argosd_actors_t *self = *self_p;
     argosd_peers_destroy (&self->peers);
+    for (char **service = self->services; service && *service; service++)
+        free (*service);
+    free (self->services);
+    free (self->adapter_tokens);
     free (self->tokens);
     sodium_memzero (self, sizeof *self);
     free (self);

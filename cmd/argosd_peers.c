@@ -46,16 +46,16 @@ typedef struct {
 } peer_t;
 
 struct argosd_peers {
-    const argosd_place_t *place;        //  What runs here
-    const argosd_home_t *home;          //  Folder
-    const argos_config_t *config;       //  Settings
-    const char *core_token;             //  For children
-    const char *adapter_token;          //  For foreign adapters
-    char files[PATH_MAX];               //  Folder of the tool attachment
-    char *system_prompt;                //  Of the agents; ours
-    argos_rehearsal_config_t rehearsal; //  Its settings
-    size_t count;                       //  Peers
-    peer_t peers[PEERS_MAX];            //  They
+    const argosd_place_t *place;                   //  What runs here
+    const argosd_home_t *home;                     //  Folder
+    const argos_config_t *config;                  //  Settings
+    const char *core_token;                        //  For children
+    const char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters
+    char files[PATH_MAX];                          //  Folder of the tool attachment
+    char *system_prompt;                           //  Of the agents; ours
+    argos_rehearsal_config_t rehearsal;            //  Its settings
+    size_t count;                                  //  Peers
+    peer_t peers[PEERS_MAX];                       //  They
 };
 
 //  ------------------------------------------------------------------------------------------------
@@ -233,7 +233,8 @@ s_quote (char *target, size_t size, const char *word)
 }
 
 static void
-s_set_adapter (argosd_peers_t *self, peer_t *peer, const argos_config_adapter_t *adapter)
+s_set_adapter (
+    argosd_peers_t *self, peer_t *peer, const argos_config_adapter_t *adapter, const char *token)
 {
     size_t size = 8, count = 0;
     for (const char **word = adapter->command; *word; word++)
@@ -251,7 +252,7 @@ s_set_adapter (argosd_peers_t *self, peer_t *peer, const argos_config_adapter_t 
         self->place->broker ? self->place->broker : self->home->endpoint);
     snprintf (peer->account, sizeof peer->account, "ARGOS_NAME=%s.%s", adapter->platform,
         adapter->account);
-    snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s", self->adapter_token);
+    snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s", token);
     peer->env[0] = peer->endpoint;
     peer->env[1] = peer->account;
     peer->env[2] = peer->token;
@@ -301,7 +302,8 @@ s_add (argosd_peers_t *self, const argos_config_place_t *entry,
 
 argosd_peers_t *
 argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
-    const argos_config_t *config, const char *core_token, const char *adapter_token)
+    const argos_config_t *config, const char *core_token,
+    const char (*adapter_tokens)[ARGOS_TOKEN_MAX])
 {
     argosd_peers_t *self = calloc (1, sizeof *self);
     if (!self)
@@ -310,7 +312,7 @@ argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
     self->home = home;
     self->config = config;
     self->core_token = core_token;
-    self->adapter_token = adapter_token;
+    self->adapter_tokens = adapter_tokens;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < place->count; i++)
             if (strcmp (place->actors[i].actor, kinds[kind].actor) == 0 &&
@@ -319,7 +321,7 @@ argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
     for (size_t i = 0; place->core && i < config->adapter_count; i++) {
         peer_t *peer = s_next (self, config->adapters[i].platform);
         if (peer)
-            s_set_adapter (self, peer, &config->adapters[i]);
+            s_set_adapter (self, peer, &config->adapters[i], adapter_tokens[i]);
     }
     return self;
 }

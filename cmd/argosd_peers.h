@@ -10,9 +10,10 @@
 typedef struct argosd_peers argosd_peers_t;
 
 //  The settings for a place. Everything is borrowed until it is destroyed. core_token is what
-//  isolated actors show to the broker of this process, adapter_token foreign adapters.
+//  isolated actors show to the broker of this process, adapter_tokens foreign adapters, one each.
 argosd_peers_t *argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
-    const argos_config_t *config, const char *core_token, const char *adapter_token);
+    const argos_config_t *config, const char *core_token,
+    const char (*adapter_tokens)[ARGOS_TOKEN_MAX]);
 
 //  NULL-safe, idempotent. The supervisor has to be gone before.
 void argosd_peers_destroy (argosd_peers_t **self_p);

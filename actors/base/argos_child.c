@@ -2,7 +2,7 @@
 //
 //  Invariant: the child (or its guard) alone holds the other end of the lifeline, so the end of
 //  that is its end; until it has been waited for, its number is its own and no signal can hit a
-//  stranger. Limits: lines of 4,000 bytes, longer ones are cut into several; 30 s until it serves.
+//  stranger. Limits: lines of 4,000 bytes, longer ones are cut into several; 15 s until it serves.
 
 #include "argos_child.h"
 
@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 4000 //  Of a line of its log
-#define START_MS 30000      //  Until it serves
+#define START_MS 15000      //  Until it serves
 #define GUARD_MS 2000       //  From the kill of a command to the end of its guard
 
 typedef enum {
@@ -51,7 +52,9 @@ argos_child_begin (void)
 {
     fcntl (ARGOS_GUARD_FD, F_SETFD, FD_CLOEXEC);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
-    return getppid () == 1 ? -1 : 0; //  The parent may have gone before
+    //  The parent may have gone before: then its end of the lifeline has
+    struct pollfd item = { .fd = ARGOS_GUARD_FD, .events = POLLRDHUP };
+    return poll (&item, 1, 0) == 0 ? 0 : -1;
 }
 
 static void
@@ -129,7 +132,9 @@ s_say (child_t *self)
     self->size = 0;
 }
 
-static void
+//  Returns whether there may be more.
+
+static bool
 s_read (child_t *self)
 {
     char buffer[LINE_MAX_BYTES];
@@ -144,6 +149,7 @@ s_read (child_t *self)
         s_say (self);
         s_close (&self->output_fd);
     }
+    return count > 0;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -178,8 +184,9 @@ s_reap (child_t *self)
     else
         snprintf (self->reason, sizeof self->reason, "ended with code %d", WEXITSTATUS (status));
     self->stage = STAGE_OVER;
-    if (self->output_fd >= 0)
-        s_read (self);
+    //  What the pipe still holds: at most its size, 64 KiB unless it was set larger
+    for (int i = 0; i < 64 && self->output_fd >= 0 && s_read (self); i++)
+        ;
 }
 
 static void

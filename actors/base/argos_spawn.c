@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,17 @@ s_with (const char *const *more, size_t count)
     return env;
 }
 
+//  Whether a list sets the variable of that name (size bytes).
+
+static bool
+s_sets (const char *const *list, const char *name, size_t size)
+{
+    for (; list && *list; list++)
+        if (strncmp (*list, name, size) == 0 && (*list)[size] == '=')
+            return true;
+    return false;
+}
+
 static size_t
 s_count (char *const *env)
 {
@@ -69,9 +81,10 @@ argos_spawn_env (const char *const *more)
         for (size_t j = 0; !value && j < sizeof defaults / sizeof *defaults; j++)
             if (strcmp (names[i], defaults[j].name) == 0)
                 value = defaults[j].value;
-        if (value && asprintf (&env[count], "%s=%s", names[i], value) == -1)
+        if (!value || s_sets (more, names[i], strlen (names[i])))
+            continue;
+        if (asprintf (&env[count++], "%s=%s", names[i], value) == -1)
             abort ();
-        count += value != NULL;
     }
     return env;
 }
@@ -82,7 +95,8 @@ argos_spawn_env_all (const char *const *more)
     char **env = s_with (more, s_count (environ));
     size_t count = s_count (env);
     for (char **variable = environ; *variable; variable++)
-        env[count++] = s_must (strdup (*variable));
+        if (!s_sets (more, *variable, strcspn (*variable, "=")))
+            env[count++] = s_must (strdup (*variable));
     return env;
 }
 

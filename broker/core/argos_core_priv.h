@@ -348,6 +348,8 @@ void argos_session_recheck (argos_core_t *self);
 void argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 session_t *argos_session_find (argos_core_t *self, uint64_t number);
 session_t *argos_session_named (argos_core_t *self, const char *name);
+//  That, or any instance of that name on any node
+session_t *argos_session_instance (argos_core_t *self, const char *name);
 void argos_session_end (session_t **session_p, int strikes);
 void argos_session_heard (session_t *session);
 void argos_session_settle (session_t *session, int64_t bytes);

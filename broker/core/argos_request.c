@@ -201,7 +201,7 @@ static void
 s_to_actor (session_t *session, const argos_header_t *header, argos_frame_t **frames)
 {
     argos_core_t *self = session->core;
-    session_t *target = argos_session_named (self, header->name);
+    session_t *target = argos_session_instance (self, header->name);
     argos_err_t code = ARGOS_OK;
     int64_t bytes = (int64_t) (frames[1]->size + frames[3]->size);
     if (!target || target->quiet)

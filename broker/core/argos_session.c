@@ -108,6 +108,18 @@ argos_session_named (argos_core_t *self, const char *name)
     return session && session->open ? session : NULL;
 }
 
+session_t *
+argos_session_instance (argos_core_t *self, const char *name)
+{
+    session_t *session = argos_session_named (self, name), *next;
+    if (session)
+        return session;
+    HASH_ITER (hh_name, self->names, session, next)
+        if (session->open && strcmp (session->base, name) == 0)
+            return session;
+    return NULL;
+}
+
 //  The session is over: its leases end (strikes as for argos_storage_req_t; -2 = leave them on
 //  record, the next hello of this name frees them), what it asked for is forgotten, what it worked
 //  on is refused to who asked.

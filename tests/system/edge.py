@@ -5,6 +5,7 @@ The node's name is edge. Its home is the folder edge in the home of the core; th
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -15,9 +16,15 @@ NODES = "nodes: {{core: {{actors: [core, gateway, api], bind: [ipc, \"tcp://127.
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port below those that the kernel gives to whoever asks for any: nobody gets it by accident."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Edge:

@@ -1,0 +1,131 @@
+"""Actors in processes of their own: isolated beside the core, on a second node, and foreign adapters that argosd starts."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from conftest import BUILD, DEADLINE_S, PLACEMENT, Argosd, wait_until
+from test_gateway import Chat
+
+pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
+
+ACTORS = ["tools", "agent", "gateway", "api"]
+
+
+def children(pid):
+    """The argosd processes below pid: {what stands behind --only: pid}"""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            words = (entry / "cmdline").read_bytes().decode().split("\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == pid and "--only" in words:
+            found[words[words.index("--only") + 1]] = int(entry.name)
+    return found
+
+
+def configure(daemon, text):
+    (daemon.home / "argos.yaml").write_text(text)
+
+
+@pytest.fixture
+def isolated(home):
+    daemon = Argosd(home)
+    daemon.start("--isolate")
+    yield daemon
+    daemon.close()
+
+
+def test_each_actor_is_a_process(isolated):
+    assert sorted(children(isolated.process.pid)) == sorted(ACTORS)
+    chat = Chat(isolated)
+    assert chat.ask("hello")["text"] == "You said: hello"
+    assert "42" in chat.ask("!tool terminal {\"command\":\"echo $((6*7))\"}")["text"]
+    pids = children(isolated.process.pid).values()
+    assert isolated.stop() == 0, isolated.text()
+    assert not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_each_actor_may_be_killed(isolated):
+    chat = Chat(isolated)
+    for number, actor in enumerate(ACTORS[:3]):
+        victim = children(isolated.process.pid)[actor]
+        chat.say(f"before {number}")
+        os.kill(victim, signal.SIGKILL)
+        chat.say(f"after {number}")
+        assert [chat.hear()["text"] for _ in range(2)] == [f"You said: before {number}", f"You said: after {number}"]
+        wait_until(lambda: children(isolated.process.pid).get(actor) not in (None, victim))
+
+
+def test_the_children_die_with_the_daemon(isolated):
+    pids = children(isolated.process.pid).values()
+    os.kill(isolated.process.pid, signal.SIGKILL)
+    wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids))
+
+
+ADAPTER = """
+    import os, sys
+    print("it has pid", os.getpid(), "endpoint", os.environ["ARGOS_ENDPOINT"].split(":")[0], "name", os.environ["ARGOS_NAME"], "colour", os.environ["COLOUR"],
+          "key" if any(name.endswith("_API_KEY") for name in os.environ) else "no key", flush=True)
+    sys.stdin.read()
+    import signal
+    signal.pause()
+"""
+
+
+def test_a_foreign_adapter_is_started_watched_and_stopped(daemon):
+    program = daemon.home / "adapter.py"
+    program.write_text(textwrap.dedent(ADAPTER))
+    configure(daemon, "adapters:\n  line:\n    command: [" + json.dumps(sys.executable) + ", " + json.dumps(str(program)) + "]\n"
+                     "    account: shop\n    env: {COLOUR: \"it's red\", LANG: de_DE}\n")
+    daemon.start(env={"OPENAI_API_KEY": "sk-not-for-adapters"})
+    line = daemon.wait_log("colour it's red")
+    assert "endpoint ipc name line.shop" in line and "no key" in line and "actor=line.shop" in line
+
+    def adapter():
+        """Those that run the program, the guard and the shell before it aside: its own pid is the word behind `pid`."""
+        return [int(text.split(" pid ")[1].split()[0]) for text in filter(None, list(daemon.log)) if " pid " in text and "line.shop" in text]
+
+    [first] = wait_until(adapter)
+    services = json.loads(subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "--json", "status"],
+                                         check=True, stdout=subprocess.PIPE, timeout=DEADLINE_S).stdout)
+    assert "deliver.line.shop" in json.dumps(services), "its deliveries would not wait"
+    os.kill(first, signal.SIGKILL)
+    [second] = wait_until(lambda: [pid for pid in adapter() if pid != first])
+    assert daemon.stop() == 0
+    assert not pathlib.Path(f"/proc/{second}").exists()
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("nodes: {core: {actors: [core, gatway]}}\n", "core, tools, agent, gateway, api"),
+    ("nodes: {a: {actors: [agent], broker: \"tcp://127.0.0.1:7420\"}}\n", "the actor core exactly once"),
+    ("nodes: {core: {actors: [core]}, a: {actors: [agent]}}\n", "tcp://host:port of the core"),
+    ("bind: [\"tcp://127.0.0.1\"]\n", "tcp://host:port"),
+    ("adapters: {Line: {command: [x]}}\n", "a platform"),
+    ("adapters: {line: {command: []}}\n", "a list of 1 to 64 words"),
+    ("adapters: {line: {command: [x], colour: red}}\n", "one of command, account, env"),
+])
+def test_a_wrong_placement_is_said(daemon, text, expected):
+    configure(daemon, text)
+    daemon.launch()
+    assert daemon.wait() == 78
+    assert expected in daemon.text() and "argos.yaml:1:" in daemon.text()
+
+
+def test_a_wrong_line_is_said(daemon):
+    daemon.launch("--node", "nowhere")
+    assert daemon.wait() == 78 and "no node nowhere" in daemon.text()
+    for words in (["--only", "gatway"], ["--only", "agent", "--broker", "tcp://127.0.0.1"], ["--only", "agent", "--broker", "tcp://127.0.0.1:9"]):
+        daemon.launch(*words)
+        assert daemon.wait() == 78, daemon.text()
+    daemon.launch("--broker", "tcp://127.0.0.1:9")
+    assert daemon.wait() == 2
