@@ -441,10 +441,10 @@ argos_gateway_actor (zsock_t *pipe, void *config)
     gateway_t self = { .pipe = pipe, .policy = settings->policy };
     char name[ARGOS_NAME_MAX + 1];
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
-            .on_welcome = s_on_welcome,
-            .on_lease = s_on_lease,
-            .on_lost = s_on_lost,
-            .on_final = s_on_final } };
+                                     .on_welcome = s_on_welcome,
+                                     .on_lease = s_on_lease,
+                                     .on_lost = s_on_lost,
+                                     .on_final = s_on_final } };
     argos_link_apply (&settings->link, NAME, &peer, name);
     if (settings->policy.route.profile)
         self.profile = strdup (settings->policy.route.profile);
