@@ -19,16 +19,17 @@
 #define STOP_MS 10000       //  Patience with an actor at the end
 
 struct argosd_actors {
-    char database[PATH_MAX];                 //  Path of the database
-    char keys[PATH_MAX];                     //  Folder of the keys
-    char store_reason[256];                  //  Why the store did not start
-    argos_store_blobs_t blobs;               //  Limits of the store
-    argos_store_actor_config_t store;        //  Settings of each, as its header says
-    argos_auth_config_t auth;                //  .
-    argos_broker_config_t broker;            //  .
-    argos_key_t server;                      //  Our pair
-    char core_token[ARGOS_TOKEN_MAX];        //  For isolated actors
-    char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters, one each; ours
+    char database[PATH_MAX];                         //  Path of the database
+    char keys[PATH_MAX];                             //  Folder of the keys
+    char store_reason[256];                          //  Why the store did not start
+    argos_store_blobs_t blobs;                       //  Limits of the store
+    argos_store_keep_t keeps[ARGOS_STORE_KEEPS_MAX]; //  Retention of topics
+    argos_store_actor_config_t store;                //  Settings of each, as its header says
+    argos_auth_config_t auth;                        //  .
+    argos_broker_config_t broker;                    //  .
+    argos_key_t server;                              //  Our pair
+    char core_token[ARGOS_TOKEN_MAX];                //  For isolated actors
+    char (*adapter_tokens)[ARGOS_TOKEN_MAX];         //  For foreign adapters, one each; ours
     char **services;       //  To be declared: those of the configuration, one of each adapter; ours
     char *tokens;          //  Their records, for the broker
     argosd_peers_t *peers; //  All actors but the core
@@ -46,6 +47,22 @@ s_add (
     self->table[self->count++] = (argos_supervised_t){
         .name = name, .fn = fn, .config = config, .restart = restart, .shutdown_ms = STOP_MS
     };
+}
+
+//  The rules of retention as the store takes them. Returns how many.
+
+static size_t
+s_keeps (argos_store_keep_t keeps[ARGOS_STORE_KEEPS_MAX], const argos_config_t *config)
+{
+    size_t count = 0;
+    for (; count < config->topic_count && count < ARGOS_STORE_KEEPS_MAX; count++) {
+        const argos_config_topic_t *rule = &config->topics[count];
+        keeps[count] = (argos_store_keep_t){ .keep_ms = rule->keep_ms,
+            .keep_bytes = rule->keep_bytes,
+            .keep_entries = rule->keep_entries };
+        snprintf (keeps[count].match, sizeof keeps[count].match, "%s", rule->match);
+    }
+    return count;
 }
 
 //  Another secret for each start: who shows the token has that role. Goes to our children by their
@@ -107,6 +124,8 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->store = (argos_store_actor_config_t){ .path = self->database,
         .endpoint = ARGOS_STORE_INPROC,
         .blobs = &self->blobs,
+        .keeps = self->keeps,
+        .keep_count = s_keeps (self->keeps, config),
         .reason = self->store_reason };
     argos_core_config_init (&self->broker.core);
     self->broker.core.ipc_roles = config->ipc_roles;
@@ -120,6 +139,8 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->broker.core.ring_bytes = config->broker.ring_bytes;
     self->broker.core.ring_entries = config->broker.ring_entries;
     self->broker.core.linger_ms = config->broker.linger_ms;
+    self->broker.core.slow_ms = config->broker.slow_ms;
+    self->broker.core.trace_entries = config->broker.trace_entries;
     self->tokens = json_dumps (tokens, JSON_COMPACT);
     self->broker.core.tokens = self->tokens;
     json_decref (tokens);

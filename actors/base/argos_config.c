@@ -9,6 +9,7 @@
 #include "argos_access.h"
 #include "argos_embedded.h"
 #include "argos_schema.h"
+#include "argos_trie.h"
 #include "argos_yaml.h"
 
 #include <errno.h>
@@ -246,6 +247,9 @@ s_check_relations (const argos_config_t *config, check_t *check)
     s_expect (
         check, workdir[0] == 0 || workdir[0] == '/', "tools.terminal.workdir", "an absolute path");
     s_check_roles (config, check);
+    for (size_t at = 0; at < config->topic_count; at++)
+        s_expect (check, argos_trie_is_valid (config->topics[at].match), "topics",
+            "a match without empty segments, and > only at its end");
     return check->errors ? -1 : 0;
 }
 
@@ -289,6 +293,22 @@ s_level (const char *name)
 }
 
 static void
+s_fill_topics (argos_config_t *config, argos_config_memory_t *memory, const json_t *list)
+{
+    size_t count = json_array_size (list);
+    memory->topics = s_must (calloc (count + 1, sizeof *memory->topics));
+    for (size_t at = 0; at < count; at++) {
+        const json_t *rule = json_array_get (list, at);
+        memory->topics[at] = (argos_config_topic_t){ .match = s_text (rule, "match"),
+            .keep_ms = s_number (rule, "keep_ms"),
+            .keep_bytes = s_number (rule, "keep_bytes"),
+            .keep_entries = s_number (rule, "keep_entries") };
+    }
+    config->topics = memory->topics;
+    config->topic_count = count;
+}
+
+static void
 s_fill_broker (argos_config_broker_t *broker, const json_t *section)
 {
     broker->lease_ms = s_number (section, "lease_ms");
@@ -300,6 +320,8 @@ s_fill_broker (argos_config_broker_t *broker, const json_t *section)
     broker->ring_bytes = s_number (section, "ring_bytes");
     broker->ring_entries = s_number (section, "ring_entries");
     broker->linger_ms = s_number (section, "linger_ms");
+    broker->slow_ms = s_number (section, "slow_ms");
+    broker->trace_entries = s_number (section, "trace_entries");
 }
 
 static void
@@ -346,6 +368,7 @@ s_fill (argos_config_t *config, argos_config_memory_t *memory)
     config->terminal.output_max = s_number (terminal, "output_max");
     config->terminal.workdir = s_text (terminal, "workdir");
     s_fill_blobs (&config->blobs, json_object_get (memory->tree, "blobs"));
+    s_fill_topics (config, memory, json_object_get (memory->tree, "topics"));
     s_fill_broker (&config->broker, json_object_get (memory->tree, "broker"));
 }
 
@@ -394,6 +417,7 @@ argos_config_destroy (argos_config_t **self_p)
     free (memory->home);
     free (memory->origins);
     free (memory->services);
+    free (memory->topics);
     free (memory->ipc_roles);
     free (memory->roles);
     json_decref (memory->tree);

@@ -384,7 +384,8 @@ argos_store_chore (argos_store_t *self, int64_t now)
     if (self->wal_pages >= ARGOS_STORE_WAL_PAGES || ARGOS_BUGGIFY ("store.checkpoint"))
         argos_store_checkpoint (self);
     else
-        more = argos_store_prune (self, now) || argos_store_blob_prune (self);
+        more = argos_store_prune (self, now) || argos_store_retain (self, now) ||
+               argos_store_blob_prune (self);
     if (self->failed) {
         s_roll_back (self);
         self->broken = s_fatal (self->failed);

@@ -11,6 +11,17 @@
 
 typedef struct argos_store argos_store_t;
 
+//  How long the kept entries of topics are kept
+
+#define ARGOS_STORE_KEEPS_MAX 64 //  Rules
+
+typedef struct {
+    char match[ARGOS_TO_MAX + 1]; //  Name or pattern of topics
+    int64_t keep_ms;              //  Age of an entry, 0 = the 30 days of everything
+    int64_t keep_bytes;           //  Headers and bodies of one topic, 0 = no limit
+    int64_t keep_entries;         //  Entries of one topic, 0 = no limit
+} argos_store_keep_t;
+
 typedef struct {
     char store_id[33]; //  Identity of this database, new at creation
     int64_t boot;      //  Number of this start, from 1
@@ -50,6 +61,10 @@ int argos_store_index (
 //  nothing may be answered, and reason (256 bytes) says why.
 int argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     argos_storage_ans_t **answers, size_t count, char *reason);
+
+//  Rules of retention, copied; the first that fits a topic is for it. At most
+//  ARGOS_STORE_KEEPS_MAX.
+void argos_store_set_keeps (argos_store_t *self, const argos_store_keep_t *keeps, size_t count);
 
 //  One slice (at most about 5 ms) of housekeeping: checkpoint, pruning, indexing. Returns true when
 //  there is more to do.

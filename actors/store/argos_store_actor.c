@@ -134,6 +134,8 @@ s_start (self_t *self, const argos_store_actor_config_t *config)
         return false;
     if (config->blobs)
         argos_store_set_blobs (self->store, config->blobs);
+    if (config->keeps)
+        argos_store_set_keeps (self->store, config->keeps, config->keep_count);
     self->pair = s_bind (config->endpoint);
     if (!self->pair) {
         snprintf (self->reason, sizeof self->reason, "can't bind %.200s", config->endpoint);

@@ -17,6 +17,8 @@ typedef struct {
     const char *path;     //  Database file, copied before READY
     const char *endpoint; //  Where the PAIR is bound (ARGOS_STORE_INPROC), copied before READY
     const argos_store_blobs_t *blobs; //  Limits of blobs, copied before READY; NULL = the defaults
+    const argos_store_keep_t *keeps;  //  Rules of retention, copied before READY; may be NULL
+    size_t keep_count;                //  How many
     argos_store_info_t *info;         //  Filled before READY; may be NULL
     char *reason;                     //  Filled before FAILED, 256 bytes; may be NULL
 } argos_store_actor_config_t;

@@ -143,6 +143,17 @@ typedef struct {
     bool running;                    //  A pass is going on
 } argos_store_prune_t;
 
+//  Where a walk over the topics goes on
+
+typedef struct {
+    bool running;                                       //  A walk is going on
+    int64_t topic;                                      //  The topic at hand, or the last one
+    const argos_store_keep_t *rule;                     //  For it; NULL = none is at hand
+    enum { RETAIN_OLD, RETAIN_COUNT, RETAIN_CUT } step; //  Remove by age, count, remove the rest
+    int64_t from;                                       //  Counted down to this number
+    int64_t entries, bytes;                             //  so many
+} argos_store_retain_t;
+
 struct argos_store {
     sqlite3 *db;                                    //  The only connection
     sqlite3_stmt *statements[ARGOS_SQL_STATEMENTS]; //  Prepared when first used, kept for life
@@ -172,7 +183,11 @@ struct argos_store {
     int64_t uptime_stored;           //  The same as it stands in meta
     int64_t prune_at;                //  Uptime at which the next pass begins
     argos_store_prune_t prune;       //  The pass at hand
-    argos_store_blobs_t blobs;       //  Limits of blobs
+    argos_store_keep_t keeps[ARGOS_STORE_KEEPS_MAX]; //  Rules of retention
+    size_t keep_count;                               //  How many
+    int64_t retain_at;           //  Uptime at which the next walk over the topics begins
+    argos_store_retain_t retain; //  The walk at hand
+    argos_store_blobs_t blobs;   //  Limits of blobs
     int64_t spoiled[ARGOS_STORE_SPOILED_MAX]; //  Blobs to be dropped behind this batch
     size_t spoiled_count;                     //  How many
     int64_t blob_cursor;                      //  Last blob that the walk has looked at
@@ -243,6 +258,12 @@ void argos_store_space_check (argos_store_t *self);
 int argos_store_checkpoint (argos_store_t *self);
 
 //  argos_store_prune.c: one slice; true when there is more to do.
+//  A statement for once; NULL on failure. The caller finalizes it.
+sqlite3_stmt *argos_store_prepare (argos_store_t *self, const char *sql);
+
+//  argos_store_retain.c: one slice of retention. Returns true when there is more.
+bool argos_store_retain (argos_store_t *self, int64_t now);
+
 bool argos_store_prune (argos_store_t *self, int64_t now);
 
 //  argos_store_answer.c: fill in an answer

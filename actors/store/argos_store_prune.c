@@ -79,8 +79,8 @@ s_note (argos_store_t *self, int rc)
 
 //  A statement for this slice only: pruning is rare. NULL on failure.
 
-static sqlite3_stmt *
-s_prepare (argos_store_t *self, const char *sql)
+sqlite3_stmt *
+argos_store_prepare (argos_store_t *self, const char *sql)
 {
     sqlite3_stmt *stmt = NULL;
     if (!self->failed)
@@ -91,7 +91,7 @@ s_prepare (argos_store_t *self, const char *sql)
 static void
 s_remove (argos_store_t *self, const char *sql, int64_t end, int64_t now, int64_t allowed)
 {
-    sqlite3_stmt *stmt = s_prepare (self, sql);
+    sqlite3_stmt *stmt = argos_store_prepare (self, sql);
     if (!stmt)
         return;
     sqlite3_bind_int64 (stmt, 1, self->prune.cursor);
@@ -116,7 +116,7 @@ static int64_t
 s_slice (argos_store_t *self, const table_t *table, int64_t now)
 {
     argos_store_prune_t *prune = &self->prune;
-    sqlite3_stmt *stmt = s_prepare (self, table->slice);
+    sqlite3_stmt *stmt = argos_store_prepare (self, table->slice);
     int64_t rows = 0, end = prune->cursor;
     if (stmt) {
         sqlite3_bind_int64 (stmt, 1, prune->cursor);
@@ -140,7 +140,7 @@ static void
 s_seen_remove_slice (
     argos_store_t *self, const char *sender, const char *id, int64_t now, int64_t allowed)
 {
-    sqlite3_stmt *stmt = s_prepare (self, s_seen_remove);
+    sqlite3_stmt *stmt = argos_store_prepare (self, s_seen_remove);
     if (!stmt)
         return;
     sqlite3_bind_text (stmt, 1, self->prune.sender, -1, SQLITE_STATIC);
@@ -160,7 +160,7 @@ s_seen_slice_step (argos_store_t *self, int64_t now)
     argos_store_prune_t *prune = &self->prune;
     char sender[sizeof prune->sender] = "", id[sizeof prune->id] = "";
     int64_t rows = 0;
-    sqlite3_stmt *stmt = s_prepare (self, s_seen_slice);
+    sqlite3_stmt *stmt = argos_store_prepare (self, s_seen_slice);
     if (stmt) {
         sqlite3_bind_text (stmt, 1, prune->sender, -1, SQLITE_STATIC);
         sqlite3_bind_text (stmt, 2, prune->id, -1, SQLITE_STATIC);

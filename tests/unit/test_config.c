@@ -128,6 +128,7 @@ a_file_overrides_what_it_names (void **state)
                                              "  cors_origins: [\"https://a.example\", \"*\"]\n"
                                              "agent:\n"
                                              "services: [billing, mail.out]\n"
+                                             "topics: [{match: \"run.>\", keep_ms: 60000}]\n"
                                              "broker: {lease_ms: 20000}\n"
                                              "tools: {terminal: {workdir: /srv}}\n");
     assert_non_null (config);
@@ -138,6 +139,10 @@ a_file_overrides_what_it_names (void **state)
     assert_null (config->http.cors_origins[2]);
     assert_int_equal (config->agent.max_iterations, 90);
     assert_string_equal (config->services[1], "mail.out");
+    assert_int_equal (config->topic_count, 1);
+    assert_string_equal (config->topics[0].match, "run.>");
+    assert_int_equal (config->topics[0].keep_ms, 60000);
+    assert_int_equal (config->topics[0].keep_entries, 0);
     assert_int_equal (config->broker.lease_ms, 20000);
     assert_int_equal (config->broker.quiet_ms, 6000);
     assert_string_equal (config->terminal.workdir, "/srv");
@@ -192,6 +197,8 @@ a_wrong_value_is_told_with_file_line_key_and_expectation (void **state)
         "argos.yaml:2: log.level: expected one of error, warn, info, debug");
     s_assert_refused (self, "\nprovider:\n  model: x\n",
         "argos.yaml:3: provider.kind: expected one of openai, anthropic, rehearsal; it is missing");
+    s_assert_refused (self, "topics:\n  - match: \"run.>.x\"\n",
+        "argos.yaml:2: topics: expected a match without empty segments, and > only at its end");
     s_assert_refused (self, "services:\n  - ok\n  - Not OK\n",
         "argos.yaml:3: services[1]: expected a string of at most 64 bytes that matches "
         "^[a-z0-9._-]+$");

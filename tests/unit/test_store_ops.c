@@ -550,6 +550,74 @@ old_runs_topics_and_receipts_go_when_they_are_finished (void **state)
     kit_free (kit);
 }
 
+//  Entries of a topic that are left, and the oldest of them
+
+static void
+s_expect_kept (kit_t *kit, const char *topic, int64_t count, int64_t oldest)
+{
+    char sql[160];
+    snprintf (sql, sizeof sql,
+        "SELECT count (*) FROM journal JOIN topics ON topic = id WHERE name = '%s'", topic);
+    assert_int_equal (kit_number (kit, sql), count);
+    s_journal (kit, topic, 0);
+    assert_int_equal (kit->ans->part_count > 0 ? kit->ans->parts[0].number : -1, oldest);
+}
+
+static void
+s_walk (kit_t *kit)
+{
+    kit->store->retain_at = 0;
+    while (argos_store_chore (kit->store, kit->now))
+        continue;
+}
+
+static void
+kept_entries_have_limits_of_age_number_and_bytes (void **state)
+{
+    (void) state;
+    static const argos_store_keep_t keeps[] = {
+        { .match = "count.*", .keep_entries = 10 },
+        { .match = "count.>", .keep_entries = 1 }, //  Fits count.a too, but comes later
+        { .match = "bytes", .keep_bytes = 5000 },
+        { .match = "age.>", .keep_ms = 60000 },
+        { .match = "both", .keep_ms = 60000, .keep_entries = 300 },
+    };
+    kit_t *kit = kit_new (false);
+    argos_store_set_keeps (kit->store, keeps, sizeof keeps / sizeof keeps[0]);
+    while (argos_store_chore (kit->store, kit->now)) //  The first pass of everything
+        continue;
+    for (int i = 0; i < 30; i++) {
+        s_entry (kit, "count.a", i, "", 5);
+        s_entry (kit, "count.a.b", i, "", 5);
+        s_entry (kit, "bytes", i, "", 1000);
+        s_entry (kit, "age.a", i, "", 5);
+        s_entry (kit, "free", i, "", 5);
+    }
+    for (int i = 0; i < 1200; i++)
+        s_entry (kit, "both", i, "", 5);
+    s_walk (kit);
+    s_expect_kept (kit, "count.a", 10, 20);
+    s_expect_kept (kit, "count.a.b", 1, 29);
+    s_expect_kept (kit, "bytes", 4, 26);
+    s_expect_kept (kit, "age.a", 30, 0);
+    s_expect_kept (kit, "free", 30, 0);
+    s_expect_kept (kit, "both", 300, 900);
+    kit->now += 59000;
+    s_entry (kit, "age.a", 30, "", 5);
+    kit->now += 2000;
+    s_walk (kit);
+    s_expect_kept (kit, "age.a", 1, 30);
+    s_expect_kept (kit, "both", 0, -1);
+    s_expect_kept (kit, "count.a", 10, 20);
+    //  Not again before its time; and numbers go on where they were
+    s_entry (kit, "count.a.b", 30, "", 5);
+    while (argos_store_chore (kit->store, kit->now))
+        continue;
+    s_expect_kept (kit, "count.a.b", 2, 29);
+    assert_int_equal (s_topic (kit, "both", "")->number, 1199);
+    kit_free (kit);
+}
+
 int
 main (void)
 {
@@ -569,6 +637,7 @@ main (void)
         cmocka_unit_test (a_receipt_belongs_to_the_delivery),
         cmocka_unit_test (status_counts_what_is_there),
         cmocka_unit_test (old_runs_topics_and_receipts_go_when_they_are_finished),
+        cmocka_unit_test (kept_entries_have_limits_of_age_number_and_bytes),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

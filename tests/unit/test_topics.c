@@ -362,6 +362,31 @@ all_rings_share_one_budget (void **state)
     assert_true (json_is_true (json_object_get (msg->header, "keyframe")));
 }
 
+//  Who asks for what has been removed begins with the oldest that is kept.
+
+static void
+a_reader_begins_with_the_oldest_kept_entry (void **state)
+{
+    (void) state;
+    static const argos_store_keep_t keep = { .match = "news.*", .keep_entries = 5 };
+    core_hello (ACTOR, "agent");
+    for (int i = 0; i < 20; i++) {
+        char id[32];
+        snprintf (id, sizeof id, "k%d", i);
+        s_keep (ACTOR, id, "news.a", "");
+    }
+    argos_sim_net_crash (core_kit_net); //  The ring would still have them
+    argos_store_set_keeps (core_kit_net->store, &keep, 1);
+    while (argos_store_chore (core_kit_net->store, core_kit_net->wall))
+        continue;
+    core_hello (READER, "reader");
+    core_grant (READER, 100);
+    s_subscribe (READER, "r", "news.a");
+    for (int i = 15; i < 20; i++)
+        s_expect_entry (READER, "kept", "news.a", i);
+    assert_int_equal (argos_sim_int (core_expect_re (READER, "end", "r")->body, "n"), 19);
+}
+
 #define TOPIC_TEST(name) cmocka_unit_test_setup_teardown (name, core_kit_setup, core_kit_teardown)
 
 int
@@ -379,6 +404,7 @@ main (void)
         TOPIC_TEST (a_reader_that_takes_nothing_is_let_go),
         TOPIC_TEST (a_slow_reader_that_goes_on_is_not),
         TOPIC_TEST (all_rings_share_one_budget),
+        TOPIC_TEST (a_reader_begins_with_the_oldest_kept_entry),
     };
     return cmocka_run_group_tests_name ("topics", tests, NULL, NULL);
 }

@@ -1,0 +1,170 @@
+//  argos_store_retain - kept entries of topics that are over their limit of age, bytes or number.
+//
+//  Invariant: of a topic the oldest entries go, and its newest number is kept, so that numbers
+//  never repeat; the first rule that fits a topic is the only one for it. A walk over all topics
+//  begins at most once in RETAIN_EVERY of uptime, and only while nothing waits. Limits of a slice:
+//  500 entries looked at or removed, 64 topics looked at.
+
+#include "argos_store_priv.h"
+
+#include "argos_trie.h"
+
+#include <string.h>
+
+#define RETAIN_EVERY 60000 //  Uptime between two walks, msec
+#define SLICE 500          //  Entries of a slice
+
+static const char s_next_sql[] = "SELECT id, name FROM topics WHERE id > ?1 ORDER BY id LIMIT 64";
+
+static const char s_old_sql[] = "SELECT count (*), max (n) FROM (SELECT n, at FROM journal"
+                                " WHERE topic = ?1 ORDER BY n LIMIT 500) WHERE at < ?2";
+
+static const char s_size_sql[] = "SELECT n, length (header) + ifnull (length (body), 0)"
+                                 " FROM journal WHERE topic = ?1 AND n < ?2 ORDER BY n DESC"
+                                 " LIMIT 500";
+
+static const char s_remove_sql[] = "DELETE FROM journal WHERE topic = ?1 AND n IN (SELECT n"
+                                   " FROM journal WHERE topic = ?1 AND n <= ?2 ORDER BY n"
+                                   " LIMIT 500)";
+
+void
+argos_store_set_keeps (argos_store_t *self, const argos_store_keep_t *keeps, size_t count)
+{
+    self->keep_count = count < ARGOS_STORE_KEEPS_MAX ? count : ARGOS_STORE_KEEPS_MAX;
+    if (count)
+        memcpy (self->keeps, keeps, self->keep_count * sizeof *keeps);
+}
+
+static const argos_store_keep_t *
+s_rule (const argos_store_t *self, const char *name)
+{
+    for (size_t i = 0; i < self->keep_count; i++)
+        if (argos_trie_fits (self->keeps[i].match, name))
+            return &self->keeps[i];
+    return NULL;
+}
+
+static sqlite3_stmt *
+s_query (argos_store_t *self, const char *sql, int64_t first, int64_t second)
+{
+    sqlite3_stmt *stmt = argos_store_prepare (self, sql);
+    if (stmt && sqlite3_bind_parameter_count (stmt) > 1)
+        sqlite3_bind_int64 (stmt, 2, second);
+    if (stmt)
+        sqlite3_bind_int64 (stmt, 1, first);
+    return stmt;
+}
+
+//  The next topic that has a rule is at hand then; none when the walk is over.
+
+static void
+s_next_topic (argos_store_t *self, argos_store_retain_t *retain)
+{
+    char name[ARGOS_TO_MAX + 1];
+    int rows = 0;
+    retain->rule = NULL;
+    sqlite3_stmt *stmt = s_query (self, s_next_sql, retain->topic, 0);
+    while (stmt && !retain->rule && argos_store_next (self, stmt)) {
+        rows++;
+        retain->topic = sqlite3_column_int64 (stmt, 0);
+        argos_store_text (stmt, 1, name, sizeof name);
+        retain->rule = s_rule (self, name);
+    }
+    sqlite3_finalize (stmt);
+    retain->step = RETAIN_OLD;
+    retain->from = INT64_MAX;
+    retain->entries = retain->bytes = 0;
+    retain->running = rows > 0;
+}
+
+//  Removes entries up to n, a slice of them. Returns whether there may be more.
+
+static bool
+s_remove (argos_store_t *self, int64_t topic, int64_t n)
+{
+    argos_store_run (self, ARGOS_SQL_TOPIC_NEWEST, "ii", topic, n);
+    sqlite3_stmt *stmt = s_query (self, s_remove_sql, topic, n);
+    if (stmt)
+        argos_store_next (self, stmt);
+    sqlite3_finalize (stmt);
+    return !self->failed && sqlite3_changes (self->db) >= SLICE;
+}
+
+static void
+s_remove_old (argos_store_t *self, argos_store_retain_t *retain, int64_t now)
+{
+    int64_t count = 0, last = 0;
+    sqlite3_stmt *stmt = s_query (self, s_old_sql, retain->topic, now - retain->rule->keep_ms);
+    if (stmt && argos_store_next (self, stmt)) {
+        count = sqlite3_column_int64 (stmt, 0);
+        last = sqlite3_column_int64 (stmt, 1);
+    }
+    sqlite3_finalize (stmt);
+    if (count)
+        s_remove (self, retain->topic, last);
+    if (count < SLICE)
+        retain->step = RETAIN_COUNT;
+}
+
+static bool
+s_over (const argos_store_retain_t *retain)
+{
+    const argos_store_keep_t *rule = retain->rule;
+    return (rule->keep_entries && retain->entries > rule->keep_entries) ||
+           (rule->keep_bytes && retain->bytes > rule->keep_bytes && retain->entries > 1);
+}
+
+//  From the newest to the oldest, until there are too many or they are too large.
+
+static void
+s_count (argos_store_t *self, argos_store_retain_t *retain)
+{
+    int rows = 0;
+    sqlite3_stmt *stmt = s_query (self, s_size_sql, retain->topic, retain->from);
+    while (stmt && !s_over (retain) && argos_store_next (self, stmt)) {
+        rows++;
+        retain->from = sqlite3_column_int64 (stmt, 0);
+        retain->bytes += sqlite3_column_int64 (stmt, 1);
+        retain->entries++;
+    }
+    sqlite3_finalize (stmt);
+    if (s_over (retain))
+        retain->step = RETAIN_CUT;
+    else if (rows < SLICE)
+        retain->rule = NULL;
+}
+
+static void
+s_slice (argos_store_t *self, argos_store_retain_t *retain, int64_t now)
+{
+    if (!retain->rule)
+        s_next_topic (self, retain);
+    else if (retain->step == RETAIN_OLD && retain->rule->keep_ms)
+        s_remove_old (self, retain, now);
+    else if (retain->step == RETAIN_CUT) {
+        if (!s_remove (self, retain->topic, retain->from))
+            retain->rule = NULL;
+    }
+    else if (retain->rule->keep_entries || retain->rule->keep_bytes)
+        s_count (self, retain);
+    else
+        retain->rule = NULL;
+}
+
+bool
+argos_store_retain (argos_store_t *self, int64_t now)
+{
+    argos_store_retain_t *retain = &self->retain;
+    if (!retain->running && (!self->keep_count || self->uptime < self->retain_at))
+        return false;
+    if (!retain->running) {
+        *retain = (argos_store_retain_t){ .running = true };
+        self->retain_at = self->uptime + RETAIN_EVERY;
+    }
+    argos_store_exec (self, "BEGIN IMMEDIATE");
+    s_slice (self, retain, now);
+    argos_store_exec (self, "COMMIT");
+    if (self->failed)
+        retain->running = false;
+    return retain->running;
+}
