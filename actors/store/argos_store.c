@@ -194,11 +194,13 @@ s_execute (argos_store_t *self, const argos_storage_req_t *req, argos_storage_an
     return kept;
 }
 
-//  Ends a transaction that has failed, or whose only request was refused.
+//  Ends a transaction that has failed, or whose only request was refused. The lease numbers that it
+//  gave out have reached nobody; kept, each look into a full disk would have to store them.
 
 static void
 s_roll_back (argos_store_t *self)
 {
+    self->last_lease = self->stored_lease;
     if (!sqlite3_get_autocommit (self->db)) {
         int failed = self->failed;
         self->failed = 0;

@@ -346,6 +346,7 @@ argos_sim_peer_receive (peer_t *self, argos_sim_msg_t *msg)
     const char *type = argos_sim_text (msg->header, "type");
     bool ours = strcmp (argos_sim_text (msg->header, "re"), self->hello) == 0;
     self->heard = self->world->net->mono;
+    self->pings = 0;
     if (self->state == PEER_OPEN)
         s_receive_open (self, msg);
     else if (self->state == PEER_HELLO && ours && strcmp (type, "welcome") == 0)
@@ -384,13 +385,15 @@ s_act_open (peer_t *self)
 {
     int64_t now = self->world->net->mono;
     //  No answer to its pings: another connection
-    if (self->role == ARGOS_ROLE_LOCAL && !self->in && now - self->heard > ARGOS_SIM_LEASE_MS) {
+    if (self->pings > 1 && !self->in && now - self->heard > ARGOS_SIM_LEASE_MS) {
         argos_sim_trace (self->world, "%s: hears nothing", self->name);
         argos_sim_peer_cut (self, true);
         return;
     }
-    if (self->role == ARGOS_ROLE_LOCAL && now - self->pinged >= ARGOS_SIM_PING_MS)
+    if (self->role == ARGOS_ROLE_LOCAL && now - self->pinged >= ARGOS_SIM_PING_MS) {
+        self->pings++;
         argos_sim_peer_send (self, argos_sim_frame_new ("{\"type\":\"ping\"}", NULL));
+    }
     if (argos_sim_chance (self->world, 500))
         s_impatient (self);
     if (self->kind == KIND_SENDER)

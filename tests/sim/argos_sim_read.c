@@ -47,6 +47,7 @@ s_subscribe (peer_t *self, reading_t *reading)
         reading->name);
     snprintf (body, sizeof body, "{\"from\":%" PRId64 "}", reading->next);
     reading->subscribed = true;
+    argos_sim_trace (self->world, "%s: %s from %" PRId64, self->name, reading->name, reading->next);
     argos_sim_peer_send (self, argos_sim_frame_new (header, body));
 }
 
@@ -55,9 +56,13 @@ argos_sim_reader_act (peer_t *self)
 {
     if (self->reading_count == 0)
         return;
-    reading_t *reading = &self->readings[argos_sim_random (self->world, self->reading_count)];
-    if (!reading->subscribed)
-        s_subscribe (self, reading);
+    //  One after the other; all at once where hours go by between two acts
+    int first = argos_sim_random (self->world, self->reading_count);
+    for (int i = 0; i < (self->world->calm ? self->reading_count : 1); i++) {
+        reading_t *reading = &self->readings[(first + i) % self->reading_count];
+        if (!reading->subscribed)
+            s_subscribe (self, reading);
+    }
     if (self->credit - self->received < CREDIT_LOW)
         s_grant (self);
 }
@@ -78,6 +83,7 @@ argos_sim_reader_entry (peer_t *self, const argos_sim_msg_t *msg)
             argos_sim_wrong (self->world,
                 "%s: topic %s: %" PRId64 " came when %" PRId64 " was the next", self->name, name, n,
                 reading->next);
+        argos_sim_trace (self->world, "%s: %s %" PRId64, self->name, name, n);
         reading->next = n + 1;
         if (json_is_true (json_object_get (msg->meta, "kept"))) {
             reading->kept++;
@@ -96,8 +102,13 @@ argos_sim_reader_done (const peer_t *self)
         snprintf (sql, sizeof sql,
             "SELECT count (*) FROM journal WHERE topic = (SELECT id FROM topics WHERE name = '%s')",
             self->readings[i].name);
-        if (argos_sim_net_number (self->world->net, sql) > self->readings[i].kept)
-            return false;
+        int64_t there = argos_sim_net_number (self->world->net, sql);
+        if (there <= self->readings[i].kept)
+            continue;
+        argos_sim_trace (self->world,
+            "%s: %s has %" PRId64 " kept entries, %" PRId64 " came, next %" PRId64, self->name,
+            self->readings[i].name, there, self->readings[i].kept, self->readings[i].next);
+        return false;
     }
     return true;
 }

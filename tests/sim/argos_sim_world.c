@@ -451,7 +451,8 @@ s_stuck (world_t *self)
         argos_sim_net_number (self->net, "SELECT count (*) FROM queue"));
     for (int i = 0; i < self->peer_count && self->trace; i++) {
         const peer_t *peer = self->peers[i];
-        argos_sim_trace (self, "%s: state %d, pending %s, work %s", peer->name, (int) peer->state,
+        argos_sim_trace (self, "%s: %s, state %d, pending %s, work %s", peer->name,
+            argos_sim_peer_idle (peer) ? "idle" : "not done", (int) peer->state,
             peer->pending ? peer->pending->id : "-", peer->works ? peer->works->own : "-");
     }
 }

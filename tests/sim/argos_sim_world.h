@@ -144,6 +144,7 @@ struct peer {
     int64_t hello_at;                     //  When it was sent
     int64_t stalled;                      //  Does nothing before this time
     int64_t pinged, heard;                //  Time of the last frame sent, received
+    int pings;                            //  Sent since something was received
     int64_t used, granted;                //  Send window
     int ids;                              //  Ids made
     frame_t *out;                         //  On the way to the core
