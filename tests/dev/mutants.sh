@@ -29,6 +29,19 @@ FAULTS=(
     "let an entry overtake a commit|broker/core/argos_topic.c|s/if (slot->state == SLOT_PENDING)/if (false)/"
     "do not show a side message|broker/core/argos_lane.c|s/if (!entry->side || entry->shown ||/if (entry->seq % 2 || !entry->side || entry->shown ||/"
     "keep the slot of a lease that ended|broker/core/argos_lane.c|s/^        argos_service_free_slot (service, session);/        argos_service_dispatch (service);/"
+    "let a set clock stop a lane|broker/core/argos_core.c|s/^    argos_lane_clock_set (self);//"
+    "forget what was taken before it was due|broker/core/argos_lane.c|s/entry = s_find (service->later, gone\[i\]);/entry = NULL;/"
+    "answer before the disk has it|actors/store/argos_store.c|s/PRAGMA synchronous = FULL;/PRAGMA synchronous = OFF;/"
+    "lose a message when the disk is full|actors/store/argos_store.c|s/argos_store_refuse (\*answer, code, argos_err_text (code));/(*answer)->seq = 1;/"
+    "do not expect|actors/store/argos_store_queue.c|s/s_unexpected (unit, \"the lane is full\")/true/"
+    "expire under the holder|actors/store/argos_store_lease.c|s/if (!row\.lease \&\& row\.side \&\&/if (false \&\& row.side \&\&/"
+    "send a dead letter again and keep it|actors/store/argos_store_queue.c|s/^    argos_store_run (self, ARGOS_SQL_DEAD_DROP, \"i\", seq);/    (void) seq;/"
+    "forget the deadline of a request|broker/core/argos_request.c|s/^    s_refuse (arg, ARGOS_EXPIRED, NULL);//"
+    "answer a request twice|broker/core/argos_request.c|s/^    if (!word)/    if (!word \&\& session->number % 2)/"
+    "give a message up in silence|actors/store/argos_store_lease.c|s/argos_store_bury (self, \&row, argos_err_name (ARGOS_EXPIRED), ans);/argos_store_run (self, ARGOS_SQL_ROW_DROP, \"i\", row.seq);/"
+    "count more messages than there were|broker/core/argos_session.c|s/^    session->settled_messages++;/    session->settled_messages += 2;/"
+    "forget a session that is silent|broker/core/argos_session.c|s/^        argos_session_end (\&session, -1);/        argos_session_end (\&session, 0);/"
+    "keep a lane parked|broker/core/argos_lane.c|s/^    lane->park_until = 0;$//"
 )
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/argos-mutants-XXXXXX")
@@ -39,7 +52,7 @@ generator=()
 if command -v ninja >/dev/null; then
     generator=(-G Ninja)
 fi
-cmake -S "$folder/tree" -B "$folder/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1
+cmake -S "$folder/tree" -B "$folder/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DARGOS_BUGGIFY=ON >"$folder/log" 2>&1
 if ! cmake --build "$folder/build" -j "$JOBS" --target argos-sim >"$folder/log" 2>&1; then
     tail -n 30 "$folder/log"
     echo "0 passed, 1 failed (the tree does not build)"
