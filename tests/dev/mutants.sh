@@ -2,11 +2,12 @@
 #  faults planted one at a time in core and store; the simulator has to find each
 #
 #  A copy of the tree is built once; then each fault is one edit, one build of what it touches and a run of up to 1,000
-#  seeds. A fault that changes nothing (its line is gone), or does not compile, counts as failed.
+#  seeds: ./dev mutants [SEEDS] [PART OF A NAME]. A fault that changes nothing (its line is gone), or does not compile, counts as failed.
 
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 SEEDS=${1:-1000}
+ONLY=${2:-}
 JOBS=${ARGOS_JOBS:-$(nproc)}
 
 #  name | file | sed expression
@@ -26,7 +27,7 @@ FAULTS=(
     "give a topic number again|actors/store/argos_store_topic.c|s/#define BOOT_SHIFT 32/#define BOOT_SHIFT 0/"
     "forget a done|actors/store/argos_store_sql.c|s/INSERT INTO finished (lease, seq,/INSERT INTO finished (seq, lease,/"
     "call a lease of an earlier number valid|actors/store/argos_store_lease.c|s/row\.lease == pair->lease/true/"
-    "let an entry overtake a commit|broker/core/argos_topic.c|s/if (slot->state == SLOT_PENDING)/if (false)/"
+    "let an entry overtake a commit|broker/core/argos_reader.c|s/if (slot->state == SLOT_PENDING)/if (false)/"
     "do not show a side message|broker/core/argos_lane.c|s/if (!entry->side || entry->shown ||/if (entry->seq % 2 || !entry->side || entry->shown ||/"
     "keep the slot of a lease that ended|broker/core/argos_lane.c|s/^        argos_service_free_slot (service, session);/        argos_service_dispatch (service);/"
     "let a set clock stop a lane|broker/core/argos_core.c|s/^    argos_lane_clock_set (self);//"
@@ -40,8 +41,6 @@ FAULTS=(
     "answer a request twice|broker/core/argos_request.c|s/^    if (!word)/    if (!word \&\& session->number % 2)/"
     "give a message up in silence|actors/store/argos_store_lease.c|s/argos_store_bury (self, \&row, argos_err_name (ARGOS_EXPIRED), ans);/argos_store_run (self, ARGOS_SQL_ROW_DROP, \"i\", row.seq);/"
     "count more messages than there were|broker/core/argos_session.c|s/^    session->settled_messages++;/    session->settled_messages += 2;/"
-    "forget a session that is silent|broker/core/argos_session.c|s/^        argos_session_end (\&session, -1);/        argos_session_end (\&session, 0);/"
-    "keep a lane parked|broker/core/argos_lane.c|s/^    lane->park_until = 0;$//"
 )
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/argos-mutants-XXXXXX")
@@ -72,6 +71,9 @@ say "fault" "file" "found"
 for fault in "${FAULTS[@]}"; do
     IFS='|' read -r name file expression <<<"${fault//||/$'\x01'}"
     expression=${expression//$'\x01'/||}
+    if [[ $name != *$ONLY* ]]; then
+        continue
+    fi
     cp "$folder/tree/$file" "$folder/saved"
     sed -i "$expression" "$folder/tree/$file"
     verdict=

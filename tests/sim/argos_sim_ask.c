@@ -48,13 +48,27 @@ argos_sim_ask_reset (peer_t *self)
         s_drop (self, self->questions);
 }
 
+static int
+s_open (const peer_t *self)
+{
+    const question_t *question;
+    int count = 0;
+    DL_FOREACH (self->questions, question)
+        count += !question->over;
+    return count;
+}
+
+bool
+argos_sim_ask_open (const peer_t *self)
+{
+    return s_open (self) > 0;
+}
+
 void
 argos_sim_asker_act (peer_t *self)
 {
     char id[96], header[ARGOS_SIM_TEXT], body[ARGOS_SIM_TEXT];
-    const question_t *question;
-    int count = 0;
-    DL_COUNT (self->questions, question, count);
+    int count = s_open (self);
     if (!self->questions_left || count == UNDER_WAY_MAX || !self->world->served ||
         self->used >= self->granted)
         return;
@@ -75,7 +89,13 @@ argos_sim_answerer_act (peer_t *self)
 {
     char header[ARGOS_SIM_TEXT], body[ARGOS_SIM_TEXT];
     question_t *question = self->questions;
+    while (question && question->over)
+        question = question->next;
     if (!question || argos_sim_random (self->world, 3) || self->used >= self->granted)
+        return;
+    //  Now and then it says nothing, and the deadline has to end it
+    question->over = argos_sim_random (self->world, 8) == 0;
+    if (question->over)
         return;
     self->used++;
     snprintf (header, sizeof header, "{\"type\":\"answer\",\"to\":\"actor:%s\",\"re\":\"%s\"}",
@@ -104,7 +124,9 @@ s_answer (peer_t *self, const argos_sim_msg_t *msg, const char *re)
     if (strcmp (type, "refused") == 0 && strcmp (code, "expired") != 0 &&
         strcmp (code, "gone") != 0)
         argos_sim_wrong (self->world, "%s: %s was refused %s", self->name, re, code);
-    s_drop (self, question);
+    if (question->over)
+        argos_sim_wrong (self->world, "%s: %s was answered twice", self->name, re);
+    question->over = true;
     return true;
 }
 

@@ -63,7 +63,7 @@ s_crash (world_t *self)
     argos_sim_trace (self, power ? "** the power goes" : "** kill -9 of the broker");
     self->crashes++;
     s_lose_core (self, power);
-    if (argos_sim_chance (self, 50 * self->odds.jump))
+    if (argos_sim_chance (self, 150 * self->odds.jump))
         s_jump (self); //  Before a clock that was set to the time of the network
     argos_sim_disk_full (false);
     self->full_until = 0;

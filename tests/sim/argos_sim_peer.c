@@ -424,7 +424,7 @@ argos_sim_peer_act (peer_t *self)
 bool
 argos_sim_peer_idle (const peer_t *self)
 {
-    if (self->state != PEER_OPEN || self->pending || self->works || self->questions ||
+    if (self->state != PEER_OPEN || self->pending || self->works || argos_sim_ask_open (self) ||
         self->questions_left)
         return false;
     for (int i = 0; i < self->stream_count; i++)

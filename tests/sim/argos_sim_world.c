@@ -113,6 +113,8 @@ s_draw_odds (world_t *self)
     odds->ttl = argos_sim_random (self, 3) ? 0 : argos_sim_random (self, 30);
     odds->redrive = argos_sim_random (self, 300);
     odds->late = argos_sim_random (self, 4) ? 300 : 3000;
+    if (odds->jump && argos_sim_random (self, 3) == 0)
+        odds->late = 3 * ARGOS_SIM_STARVE;
     //  Who has sent a second message can't hold it back when the first one is refused
     if (odds->full)
         odds->pipeline = 1;

@@ -128,6 +128,7 @@ typedef struct {
 typedef struct question {
     char id[96];                  //  Its id
     char from[64];                //  Answerer: who asks
+    bool over;                    //  Asker: answered. Answerer: will not be
     struct question *prev, *next; //  In order
 } question_t;
 
@@ -306,6 +307,8 @@ void argos_sim_answerer_act (peer_t *self);
 bool argos_sim_ask_receive (peer_t *self, const argos_sim_msg_t *msg);
 //  A new session: requests are not repeated, and those of others are over.
 void argos_sim_ask_reset (peer_t *self);
+//  Whether it waits for an answer, or owes one.
+bool argos_sim_ask_open (const peer_t *self);
 void argos_sim_operator_act (peer_t *self);
 void argos_sim_operator_answered (peer_t *self, pending_t *pending, const argos_sim_msg_t *msg);
 

@@ -130,6 +130,9 @@ argos_sim_net_excess (const argos_sim_net_t *self)
     for (session = core->numbers; session; session = session->hh_number.next)
         if (session->got_messages - session->settled_messages > self->config.window_messages)
             return "a session has more under way than its window";
+    for (session = core->numbers; session; session = session->hh_number.next)
+        if (session->settled_messages > session->got_messages)
+            return "a session has more settled than it has sent";
     for (topic = core->topics; topic; topic = topic->hh.next)
         if (topic->entries > self->config.ring_entries + OUTSTANDING_MAX)
             return "a ring has more entries than it may";
