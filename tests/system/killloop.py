@@ -15,6 +15,9 @@ import time
 
 from conftest import Argosd
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "model"))
+import replay  # noqa: E402
+
 CHATS = 6
 CALM_S = (0.05, 1.2)  # Between two kills
 CLIENT_SHARE = 0.3
@@ -42,7 +45,16 @@ class KillLoop:
         for name in ("sent", "accepted", "world", "tools"):
             (self.log / name).touch()
         self.daemon.start()
+        assert self.daemon.stop() == 0, self.daemon.text()
+        self.record()
+        self.daemon.start()
         self.start_client()
+
+    def record(self):
+        """From now on the database writes each change of the queue into a history, in the transaction of the change."""
+        database = sqlite3.connect(self.daemon.home / "argos.db")
+        database.executescript(replay.TRIGGERS)
+        database.close()
 
     def start_client(self):
         script = pathlib.Path(__file__).with_name("killloop_client.py")
@@ -91,10 +103,13 @@ class KillLoop:
         assert number("SELECT count (*) FROM queue") == 0, "something is left in the queue"
         assert number("SELECT count (*) FROM dead") == 0, "something was given up"
         marked = self.check_deliveries(database, sent)
+        events = replay.check(replay.Event(*row) for row in database.execute(
+            "SELECT what, row, lane, lease, holder, attempt, n FROM history ORDER BY number"))
         lost = self.check_tools()
         unknown = self.check_transcripts(database, sent)
         return (f"{len(sent)} turns, {self.kills['argosd']} kills of argosd, {self.kills['client']} of the client, "
-                f"{marked} second effects marked, {lost} tools not run, {unknown} tool results unknown")
+                f"{marked} second effects marked, {lost} tools not run, {unknown} tool results unknown, "
+                f"{events} changes of the queue that the model has")
 
     def check_deliveries(self, database, sent):
         """One final delivery for each message; a second effect only with a higher attempt; the order of each chat."""
