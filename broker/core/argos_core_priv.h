@@ -357,6 +357,8 @@ void argos_session_grant (session_t *session);
 bool argos_session_may_send (
     const session_t *session, argos_to_t to, const char *name, const argos_header_t *header);
 bool argos_session_any_topic (const session_t *session);
+bool argos_session_may_say (
+    const session_t *session, const argos_header_t *header, const argos_frame_t *body);
 bool argos_session_may_serve (const session_t *session, const char *service);
 bool argos_session_may_read (const session_t *session, const char *topic, bool pattern);
 session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);

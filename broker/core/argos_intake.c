@@ -286,7 +286,10 @@ s_parts (session_t *session, item_t *item, argos_header_t *headers, argos_frame_
             argos_header_read (pairs[i * 2]->data, pairs[i * 2]->size, &headers[i], &reason);
         if (code != ARGOS_OK)
             return s_fault (code, reason, (int) i);
-        fault_t fault = s_part (session, &headers[i], admission, (int) i, part);
+        fault_t fault =
+            argos_session_may_say (session, &headers[i], pairs[i * 2 + 1])
+                ? s_part (session, &headers[i], admission, (int) i, part)
+                : s_fault (ARGOS_DENIED, "the key is for another platform or account", (int) i);
         if (fault.code != ARGOS_OK)
             return fault;
         part->header = argos_frame_ref (pairs[i * 2]);

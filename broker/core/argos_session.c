@@ -41,6 +41,25 @@ argos_session_any_topic (const session_t *session)
            strcmp (argos_role_name (session->role), "operator") == 0;
 }
 
+//  A key for one platform brings no messages of another: the gateway believes what a message says
+//  of its source. A body that does not say it is refused by the store.
+
+bool
+argos_session_may_say (
+    const session_t *session, const argos_header_t *header, const argos_frame_t *frame)
+{
+    if (!session->platform[0] || strcmp (header->type, "message.inbound") != 0)
+        return true;
+    json_t *body = json_loadb ((const char *) frame->data, frame->size, 0, NULL);
+    const json_t *source = json_object_get (body, "source");
+    const char *platform = json_string_value (json_object_get (source, "platform"));
+    const char *account = json_string_value (json_object_get (source, "account"));
+    bool good = (!platform || strcmp (platform, session->platform) == 0) &&
+                (!account || !session->account[0] || strcmp (account, session->account) == 0);
+    json_decref (body);
+    return good;
+}
+
 bool
 argos_session_may_serve (const session_t *session, const char *service)
 {

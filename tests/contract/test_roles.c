@@ -289,6 +289,33 @@ test_words_and_names_that_are_forged (void **state)
     assert_string_equal (code, "expired");
 }
 
+//  The adapter's key is for platform p and account a.
+
+static void
+test_a_message_of_another_platform (void **state)
+{
+    (void) state;
+    static const char *const sources[][3] = { { "p", "a", "no_service" }, { "q", "a", "denied" },
+        { "p", "b", "denied" } };
+    size_t adapter = 1;
+    for (size_t i = 0; i < 3; i++) {
+        char header[200], body[300], id[8], code[40];
+        snprintf (id, sizeof id, "i%zu", i);
+        snprintf (header, sizeof header,
+            "{\"type\":\"message.inbound\",\"id\":\"%s\",\"to\":\"service:gateway\",\"durable\":"
+            "true}",
+            id);
+        snprintf (body, sizeof body,
+            "{\"source\":{\"platform\":\"%s\",\"account\":\"%s\",\"chat_type\":\"dm\"},\"text\":"
+            "\"x\"}",
+            sources[i][0], sources[i][1]);
+        const char *const frames[] = { "AR1", header, "", body };
+        s_frames (adapter, frames, 4);
+        s_code (adapter, id, code);
+        assert_string_equal (code, sources[i][2]);
+    }
+}
+
 //  Another name by the same connection, in a hello: each is refused, and the session stays.
 
 static void
@@ -345,6 +372,7 @@ main (void)
         cmocka_unit_test (test_the_roles_are_all_here),
         cmocka_unit_test (test_every_type_by_every_role),
         cmocka_unit_test (test_words_and_names_that_are_forged),
+        cmocka_unit_test (test_a_message_of_another_platform),
         cmocka_unit_test (test_a_hello_under_a_name_that_is_not_ours),
         cmocka_unit_test (test_a_key_that_is_gone_ends_its_session),
     };
