@@ -240,6 +240,14 @@ argos_keys_make (const char *home, const argos_keys_new_t *wanted, char *path, s
 //  ------------------------------------------------------------------------------------------------
 //  List and revoke
 
+static const char *
+s_name_at (const json_t *list, size_t place)
+{
+    return json_string_value (json_object_get (json_array_get (list, place), "name"));
+}
+
+//  Puts a record in its place in the list, by name.
+
 static void
 s_list_one (void *arg, int folder, const char *file)
 {
@@ -251,16 +259,14 @@ s_list_one (void *arg, int folder, const char *file)
     else
         object = json_pack ("{s:o,s:s}", "name", json_stringn (file, length), "problem",
             "not a record that `argos keys new` writes, or others can change it");
-    if (object)
-        json_array_append_new (arg, object);
-}
-
-static int
-s_compare (const void *a, const void *b)
-{
-    json_t *const *left = a, *const *right = b;
-    return strcmp (json_string_value (json_object_get (*left, "name")),
-        json_string_value (json_object_get (*right, "name")));
+    size_t place = json_array_size (arg);
+    const char *name = json_string_value (json_object_get (object, "name"));
+    while (name && place > 0 && strcmp (s_name_at (arg, place - 1), name) > 0)
+        place--;
+    if (name)
+        json_array_insert_new (arg, place, object);
+    else
+        json_decref (object);
 }
 
 json_t *
@@ -269,21 +275,10 @@ argos_keys_list (const char *home, char *reason, size_t size)
     int folder = s_open_folder (home, reason, size);
     if (folder < 0)
         return NULL;
-    json_t *found = json_array (), *sorted = json_array ();
-    argos_key_record_each (folder, s_list_one, found);
+    json_t *list = json_array ();
+    argos_key_record_each (folder, s_list_one, list);
     close (folder);
-    size_t count = json_array_size (found);
-    json_t **list = calloc (count ? count : 1, sizeof *list);
-    if (!list)
-        abort ();
-    for (size_t i = 0; i < count; i++)
-        list[i] = json_array_get (found, i);
-    qsort (list, count, sizeof *list, s_compare);
-    for (size_t i = 0; i < count; i++)
-        json_array_append (sorted, list[i]);
-    free (list);
-    json_decref (found);
-    return sorted;
+    return list;
 }
 
 int

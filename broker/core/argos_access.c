@@ -530,10 +530,10 @@ s_is_role_name (const char *name)
 //  One role of the configuration. Returns false with a sentence.
 
 static bool
-s_configure (argos_access_t *self, const char *name, const json_t *value, char *reason)
+s_configure (argos_access_t *self, const char *name, json_t *value, char *reason)
 {
     const char *member, *wrong = NULL, *word = "";
-    const json_t *rules;
+    json_t *rules;
     argos_role_t *role = NULL;
     if (!s_is_role_name (name) || strcmp (name, "core") == 0)
         wrong = "not a name for a role: 1 to 32 of a-z 0-9 _ -, and not core";
@@ -543,7 +543,7 @@ s_configure (argos_access_t *self, const char *name, const json_t *value, char *
         wrong = "too many roles";
     if (role) {
         s_clear (role);
-        json_object_foreach ((json_t *) (uintptr_t) value, member, rules)
+        json_object_foreach (value, member, rules)
             if ((wrong = s_add_member (role, member, rules, &word)))
                 break;
     }
@@ -580,16 +580,15 @@ s_make_ipc (argos_access_t *self, const char *const *names, char *reason)
 }
 
 argos_access_t *
-argos_access_new (
-    const json_t *roles, const char *const *ipc_roles, char reason[static ARGOS_REASON_MAX])
+argos_access_new (json_t *roles, const char *const *ipc_roles, char reason[static ARGOS_REASON_MAX])
 {
     const char *name;
-    const json_t *value;
+    json_t *value;
     argos_access_t *self = calloc (1, sizeof *self);
     assert (self);
     s_make_builtin (self);
     bool good = true;
-    json_object_foreach ((json_t *) (uintptr_t) roles, name, value)
+    json_object_foreach (roles, name, value)
         if (!(good = s_configure (self, name, value, reason)))
             break;
     if (!good || !s_make_ipc (self, ipc_roles ? ipc_roles : ipc_default, reason))

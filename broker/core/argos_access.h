@@ -31,7 +31,7 @@ typedef struct {
 //  none. ipc_roles (NULL-terminated; NULL = adapter, client, tool) are the roles of a peer of this
 //  host that shows nothing. Returns new tables, or NULL with one sentence in reason.
 argos_access_t *argos_access_new (
-    const json_t *roles, const char *const *ipc_roles, char reason[static ARGOS_REASON_MAX]);
+    json_t *roles, const char *const *ipc_roles, char reason[static ARGOS_REASON_MAX]);
 void argos_access_destroy (argos_access_t **self_p);
 
 //  The role of that name, NULL = there is none; the one of our own actors; the one of a peer of
