@@ -27,7 +27,8 @@
 #define INDEX_WAIT_MS 60000                  //  For a page of the index
 
 #define LISTENERS_MAX (1 + ARGOS_BIND_MAX) //  inproc is the first
-#define AUTH_WAIT_MS 5000                  //  For the first table of keys
+#define AUTH_WAIT_MS 1000                  //  For the first table of keys, each time …
+#define AUTH_TRIES 10                      //  … it is asked for
 #define HEARTBEAT_MS 10000                 //  ZMTP pings over tcp
 #define HEARTBEAT_LATE_MS 30000            //  A connection without an answer is gone
 
@@ -543,10 +544,16 @@ s_destroy (broker_t *self)
 static int
 s_ask_keys (broker_t *self, const char *endpoint)
 {
-    self->auth = s_pair (endpoint, AUTH_WAIT_MS);
-    if (!self->auth || zmq_send (self->auth, "KEYS", 4, 0) < 0)
-        return -1;
-    argos_frame_t *text = argos_zframe_recv (self->auth, 0);
+    argos_frame_t *text = NULL;
+    //  A pair takes one at a time, and the end of the one before may not have come there yet
+    for (int i = 0; i < AUTH_TRIES && !text; i++) {
+        if (self->auth)
+            zmq_close (self->auth);
+        self->auth = s_pair (endpoint, AUTH_WAIT_MS);
+        if (!self->auth || zmq_send (self->auth, "KEYS", 4, 0) < 0)
+            return -1;
+        text = argos_zframe_recv (self->auth, 0);
+    }
     if (!text)
         return -1;
     argos_core_keys (self->core, (const char *) text->data, text->size);
