@@ -415,8 +415,6 @@ s_listen (broker_t *self, const char *endpoint, const argos_broker_config_t *con
         listener->via = ARGOS_VIA_TCP;
     else if (strcmp (endpoint, ARGOS_BROKER_INPROC) != 0)
         return "an endpoint to bind is ipc:// or tcp://";
-    if (listener->via == ARGOS_VIA_TCP && (!self->auth || !config->server))
-        return "tcp needs the auth actor and a server key";
     listener->socket = s_router ();
     if (!listener->socket)
         return "no socket is left";
@@ -550,8 +548,9 @@ s_ask_keys (broker_t *self, const char *endpoint)
         if (self->auth)
             zmq_close (self->auth);
         self->auth = s_pair (endpoint, AUTH_WAIT_MS);
-        if (!self->auth || zmq_send (self->auth, "KEYS", 4, 0) < 0)
+        if (!self->auth)
             return -1;
+        zmq_send (self->auth, "KEYS", 4, 0); //  When it was not taken, no answer comes
         text = argos_zframe_recv (self->auth, 0);
     }
     if (!text)
@@ -561,11 +560,24 @@ s_ask_keys (broker_t *self, const char *endpoint)
     return 0;
 }
 
+//  Whether an endpoint would be bound without the one who says who may connect.
+
+static bool
+s_is_open_tcp (const argos_broker_config_t *config)
+{
+    for (const char *const *endpoint = config->bind; endpoint && *endpoint; endpoint++)
+        if (strncmp (*endpoint, "tcp://", 6) == 0 && (!config->auth || !config->server))
+            return true;
+    return false;
+}
+
 //  Opens everything; returns NULL, or why not.
 
 static const char *
 s_start (broker_t *self, const argos_broker_config_t *config)
 {
+    if (s_is_open_tcp (config))
+        return "tcp needs the auth actor and a server key";
     self->store = s_pair (ARGOS_STORE_INPROC, INDEX_WAIT_MS);
     static const char *const always[] = { "gateway", "turn", NULL };
     if (!self->store || s_load (self, &config->core) != 0 || s_declare (self, always) != 0 ||
