@@ -368,7 +368,9 @@ argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room
         table[rows++] = (argos_supervised_t){ .name = peer->name,
             .fn = peer->fn,
             .config = child ? (void *) &peer->child : (void *) &peer->config,
-            .restart = child ? ARGOS_RESTART_PATIENTLY : ARGOS_RESTART_ALONE,
+            .restart = peer->command ? ARGOS_RESTART_WHENEVER
+                       : child       ? ARGOS_RESTART_PATIENTLY
+                                     : ARGOS_RESTART_ALONE,
             .shutdown_ms = child ? CHILD_STOP_MS : STOP_MS };
     }
     return rows;

@@ -127,7 +127,7 @@ s_failed (argos_supervisor_t *self, row_t *row, const char *why)
     if (row->actor && s_down (self, row) != 0)
         return -1;
     snprintf (self->reason, sizeof self->reason, "%s failed: %s", row->spec.name, why);
-    bool patient = row->spec.restart == ARGOS_RESTART_PATIENTLY;
+    bool patient = row->spec.restart >= ARGOS_RESTART_PATIENTLY;
     if (!patient && (row->spec.restart == ARGOS_RESTART_NEVER || s_too_many (self, now)))
         return -1;
     if (row->failed_at && now - row->failed_at > PERIOD_MS)
@@ -143,7 +143,7 @@ argos_supervisor_start (argos_supervisor_t *self)
 {
     for (size_t i = 0; i < self->count; i++) {
         row_t *row = &self->rows[i];
-        if (s_up (self, row) == 0 || (row->spec.restart == ARGOS_RESTART_PATIENTLY &&
+        if (s_up (self, row) == 0 || (row->spec.restart == ARGOS_RESTART_WHENEVER &&
                                          s_failed (self, row, "it can't start") == 0))
             continue;
         argos_supervisor_stop (self);

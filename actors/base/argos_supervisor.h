@@ -15,8 +15,9 @@
 typedef enum {
     ARGOS_RESTART_NEVER, //  Its failure ends the process
     ARGOS_RESTART_ALONE, //  It is started again, the others go on; too often, and the process ends
-    ARGOS_RESTART_PATIENTLY //  It is started again, however often: a process of its own, whose
-                            //  failure harms nobody
+    ARGOS_RESTART_PATIENTLY, //  It is started again, however often: a process of its own, whose
+                             //  failure harms nobody
+    ARGOS_RESTART_WHENEVER   //  The same, and even its first start may fail
 } argos_restart_t;
 
 typedef struct {
@@ -40,8 +41,7 @@ argos_supervisor_t *argos_supervisor_new (const argos_supervised_t *table, size_
 void argos_supervisor_destroy (argos_supervisor_t **self_p);
 
 //  Starts all in order; each serves before the next begins. Returns 0; or -1 when one can't start:
-//  then those before it have been stopped, and argos_supervisor_reason says which. One that is
-//  restarted patiently is tried again later instead.
+//  then those before it have been stopped, and argos_supervisor_reason says which.
 int argos_supervisor_start (argos_supervisor_t *self);
 
 //  Watches the actors and signal_fd (a signalfd of blocked signals) until SIGTERM, SIGINT or
