@@ -41,6 +41,11 @@ class Argosd:
         return other.read_text() if other.exists() else f"ipc://{self.home}/run/broker.sock"
 
     @property
+    def tools_home(self):
+        """The home of the process that has the tools."""
+        return self.edge.home if self.edge else self.home
+
+    @property
     def key(self):
         return (self.home / "api-key").read_text().strip()
 
@@ -138,6 +143,10 @@ class Argosd:
             self.kill()
         if self.edge:
             self.edge.close()
+
+
+#  With nodes the settings of a home are not those that the test has written
+own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="looks at argos.yaml, which names the nodes here")
 
 
 @pytest.fixture

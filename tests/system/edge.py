@@ -41,6 +41,7 @@ class Edge:
 
     def prepare(self):
         """Write the nodes into both configurations, and make the key of the node once."""
+        self.core_home.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings = self.core_home / "argos.yaml"
         text = settings.read_text() if settings.exists() else ""
         if "nodes: {core:" not in text:

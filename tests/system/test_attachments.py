@@ -63,7 +63,7 @@ def test_the_agent_reads_a_file_of_20_mib_that_an_adapter_has_sent(adapter, argo
     text = ask(adapter, "look", [attachment])
     assert f"[attached document: given 1.bin, application/x-test, {SIZE} bytes" in text and blob in text
     text = ask(adapter, f'!tool attachment {{"blob":"{blob}"}}', [attachment])
-    path = next(home.glob("files/*/*given 1.bin"))
+    path = next(argosd.tools_home.glob("files/*/*given 1.bin"))
     assert str(path) in text and path.stat().st_size == SIZE
     assert path.parent.stat().st_mode & 0o777 == 0o700
     text = ask(adapter, f'!tool terminal {{"command":"sha256sum \'{path}\'"}}')
@@ -72,13 +72,13 @@ def test_the_agent_reads_a_file_of_20_mib_that_an_adapter_has_sent(adapter, argo
     assert (home / "back.bin").read_bytes() == given.read_bytes()
 
 
-def test_a_text_is_shown_and_its_name_leads_nowhere(adapter, home):
+def test_a_text_is_shown_and_its_name_leads_nowhere(adapter, argosd, home):
     given = home / "note.txt"
     given.write_text("grüß dich\nsecond line\n", encoding="utf-8")
     blob = argos_blob.put(adapter, given, name="../../etc/\n.evil")
     text = ask(adapter, f'!tool attachment {{"blob":"{blob}"}}', [{"blob": blob, "kind": "document"}])
     assert "second line" in text and "grüß dich" in text
-    found = [path for path in home.glob("files/**/*") if path.is_file()]
+    found = [path for path in argosd.tools_home.glob("files/**/*") if path.is_file()]
     assert len(found) == 1 and found[0].read_bytes() == given.read_bytes()
     assert found[0].name == blob[7:19] + "-_._.._etc__.evil"
 
