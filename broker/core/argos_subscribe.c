@@ -198,6 +198,8 @@ argos_subscribe_leave (session_t *session)
 {
     while (session->patterns)
         argos_subscribe_free_pattern (session->patterns);
-    while (session->subscriptions)
-        argos_reader_free (session->subscriptions);
+    subscription_t *sub, *next;
+    //  NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed is taken out of the list
+    DL_FOREACH_SAFE2 (session->subscriptions, sub, next, snext)
+        argos_reader_free (sub);
 }

@@ -19,6 +19,7 @@ typedef struct {
 
 static const measure_t measures[] = {
     { "broker", bench_broker },
+    { "fanout", bench_fanout },
     { "store", bench_store },
     { "append", bench_append },
     { "turn", bench_turn },

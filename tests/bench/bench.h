@@ -62,6 +62,7 @@ const char *bench_build (void);
 
 //  The measurements
 void bench_broker (void);
+void bench_fanout (void);
 void bench_store (void);
 void bench_append (void);
 void bench_turn (void);
