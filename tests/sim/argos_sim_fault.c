@@ -46,7 +46,8 @@ s_lose_core (world_t *self, bool host)
 static void
 s_jump (world_t *self)
 {
-    int ms = argos_sim_random (self, 2 * JUMP_MAX) - JUMP_MAX;
+    int most = self->odds.late > ARGOS_SIM_STARVE ? 2 * ARGOS_SIM_STARVE : JUMP_MAX;
+    int ms = argos_sim_random (self, 2 * most) - most;
     argos_sim_trace (self, "** the clock jumps by %d ms", ms);
     self->net->wall += ms;
 }

@@ -37,7 +37,7 @@ s_lane (void *arg, int columns, char **values)
         standing->since = world->net->mono;
     }
     standing->look = world->look;
-    int64_t bound = ARGOS_SIM_STARVE * (values[3][0] == '1' ? STRUCK_LANES : 1);
+    int64_t bound = (int64_t) ARGOS_SIM_STARVE * (values[3][0] == '1' ? STRUCK_LANES : 1);
     if (world->net->mono - standing->since > bound)
         argos_sim_wrong (world, "lane %s stands still for %" PRId64 " ms: %s", name,
             world->net->mono - standing->since, standing->state);

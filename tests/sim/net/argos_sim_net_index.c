@@ -125,7 +125,7 @@ argos_sim_net_excess (const argos_sim_net_t *self)
         return "more requests are with the store than may be";
     //  The newest entry of each topic stays, and what waits for its commit
     if (core->rings_bytes >
-        self->config.ring_bytes + (HASH_COUNT (core->topics) + UNDER_WAY) * ENTRY_BYTES)
+        self->config.ring_bytes + ((int64_t) HASH_COUNT (core->topics) + UNDER_WAY) * ENTRY_BYTES)
         return "the rings of all topics are larger than their budget";
     for (session = core->numbers; session; session = session->hh_number.next)
         if (session->got_messages - session->settled_messages > self->config.window_messages)
