@@ -106,7 +106,6 @@ s_run (argos_cli_t *self, argos_cli_command_t *function, int argc, char **argv)
         perror ("argos: signalfd");
         return CLI_FAILED;
     }
-    zsys_handler_set (NULL); //  czmq would catch the signals
     json_object_seed (0);
     if (argos_schema_init (reason) != 0)
         return argos_cli_error (self, CLI_FAILED, "internal", "%s", reason);

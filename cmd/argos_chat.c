@@ -62,7 +62,7 @@ s_run_over (chat_run_t *run)
     chat_t *self = run->chat;
     char topic[CHAT_RUN_ID_SIZE + 8];
     snprintf (topic, sizeof topic, "run.%s", run->run_id);
-    argos_peer_unsubscribe (self->cli->peer, topic);
+    argos_loop_unsubscribe (self->cli->loop, topic);
     LL_DELETE (self->runs, run);
     self->interrupt = 0;
     run->over = true;
@@ -102,7 +102,7 @@ s_settle (chat_t *self)
     if (self->runs)
         return;
     if (self->leaving)
-        argos_shell_stop (self->cli->shell);
+        argos_loop_stop (self->cli->loop);
     else
         argos_term_show (self->term);
 }
@@ -111,7 +111,7 @@ s_settle (chat_t *self)
 //  What is typed
 
 static void
-s_on_sent (void *arg, const argos_peer_answer_t *answer)
+s_on_sent (void *arg, const argos_loop_answer_t *answer)
 {
     chat_run_t *run = (chat_run_t *) arg;
     chat_t *self = run->chat;
@@ -157,8 +157,8 @@ s_say (chat_t *self, const char *text)
     run->help = strcmp (text, "/help") == 0;
     run->asked = true;
     argos_term_hide (self->term);
-    argos_peer_subscribe (self->cli->peer, topic, 0);
-    argos_peer_part_t part = { .type = "message.inbound",
+    argos_loop_subscribe (self->cli->loop, topic, 0);
+    argos_loop_part_t part = { .type = "message.inbound",
         .to = "service:gateway",
         .id = id,
         .key = key,
@@ -168,10 +168,10 @@ s_say (chat_t *self, const char *text)
             "account", self->name, "chat_id", self->name, "chat_type", "dm", "user_id", self->user,
             "user_name", self->user, "text", text, "message_id", run->message_id, "run_id",
             run->run_id) };
-    argos_err_t code = part.body ? argos_peer_send (self->cli->peer, &part, s_on_sent, run)
+    argos_err_t code = part.body ? argos_loop_send (self->cli->loop, &part, s_on_sent, run)
                                  : ARGOS_INVALID; //  What was typed is no UTF-8
     if (code != ARGOS_OK) {
-        argos_peer_answer_t answer = { .code = code,
+        argos_loop_answer_t answer = { .code = code,
             .reason = part.body ? argos_err_text (code) : "the text is not UTF-8" };
         s_on_sent (run, &answer);
     }
@@ -188,7 +188,7 @@ s_on_line (void *ctx, const char *line)
         argos_term_hide (self->term);
         //  A person who leaves does not wait: the answer is kept, and shown at the next start
         if (line || argos_term_is_interactive (self->term))
-            argos_shell_stop (self->cli->shell);
+            argos_loop_stop (self->cli->loop);
         s_settle (self);
     }
     else if (line[strspn (line, " \t\r")] == '\0')
@@ -215,12 +215,12 @@ s_on_overdue (void *arg)
     if (run->failed)
         self->rc = CLI_FAILED;
     s_run_over (run);
-    argos_shell_timer (
-        self->cli->shell, argos_shell_now () + DELIVERY_MS, s_on_overdue, self); //  For the next
+    argos_loop_timer (
+        self->cli->loop, argos_loop_now () + DELIVERY_MS, s_on_overdue, self); //  For the next
 }
 
 static void
-s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
 {
     chat_t *self = (chat_t *) ctx;
     chat_run_t *run = strncmp (topic, "run.", 4) == 0 ? s_run_find (self, topic + 4) : NULL;
@@ -228,7 +228,7 @@ s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
         return;
     argos_chat_entry (run, msg);
     if (run->ending)
-        argos_shell_timer (self->cli->shell, argos_shell_now () + DELIVERY_MS, s_on_overdue, self);
+        argos_loop_timer (self->cli->loop, argos_loop_now () + DELIVERY_MS, s_on_overdue, self);
 }
 
 static const char *
@@ -241,25 +241,25 @@ s_text (const json_t *body, const char *name)
 //  A terminal can only say something: the rest is answered that way.
 
 static bool
-s_refused_op (argos_lease_t *lease, const char *op)
+s_refused_op (argos_work_t *lease, const char *op)
 {
     if (!*op || strcmp (op, "send") == 0)
         return false;
-    argos_peer_part_t part = { .type = "receipt.put",
+    argos_loop_part_t part = { .type = "receipt.put",
         .to = "store",
         .body =
             json_pack ("{s:s, s:s, s:s}", "state", "refused", "op", op, "error", "unsupported") };
-    argos_lease_done (lease, &part, 1, NULL, 0, NULL, NULL);
+    argos_loop_done (lease, &part);
     return true;
 }
 
 static void
-s_on_lease (void *ctx, const argos_peer_msg_t *msg)
+s_on_work (void *ctx, const argos_loop_msg_t *msg)
 {
     chat_t *self = (chat_t *) ctx;
-    argos_lease_t *lease = msg->lease;
+    argos_work_t *lease = msg->work;
     if (strcmp (msg->type, "deliver.request") != 0) {
-        argos_lease_release (&lease, 0, false, "unknown_type");
+        argos_work_release (&lease, 0, false, "unknown_type");
         return;
     }
     if (s_refused_op (lease, s_text (msg->body, "op")))
@@ -278,8 +278,8 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     json_t *receipt = json_pack ("{s:s}", "state", "sent");
     if (*run_id)
         json_object_set_new (receipt, "run_id", json_string (run_id));
-    argos_peer_part_t part = { .type = "receipt.put", .to = "store", .body = receipt };
-    argos_lease_done (lease, &part, 1, NULL, 0, NULL, NULL);
+    argos_loop_part_t part = { .type = "receipt.put", .to = "store", .body = receipt };
+    argos_loop_done (lease, &part);
     if (run && strcmp (kind, "error") == 0)
         self->rc = CLI_FAILED;
     if (run)
@@ -302,10 +302,8 @@ s_on_welcome (void *ctx, bool new_store)
         argos_term_line (self->term, "[connected again]");
 }
 
-//  The peer gives a connection up by taking another socket
-
 static void
-s_on_socket (void *ctx)
+s_on_lost_connection (void *ctx)
 {
     chat_t *self = (chat_t *) ctx;
     if (self->term)
@@ -327,7 +325,7 @@ s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
     argos_term_line (
         self->term, "answers can't be received: %s (%s)", reason, argos_err_name (code));
     self->rc = CLI_FAILED;
-    argos_shell_stop (self->cli->shell);
+    argos_loop_stop (self->cli->loop);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -336,7 +334,7 @@ s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
 //  The run's row names the session, whose lane takes the stop.
 
 static void
-s_on_row (void *arg, const argos_peer_answer_t *answer)
+s_on_row (void *arg, const argos_loop_answer_t *answer)
 {
     chat_t *self = (chat_t *) arg;
     const json_t *row = json_object_get (answer->body, "run");
@@ -351,18 +349,18 @@ s_on_row (void *arg, const argos_peer_answer_t *answer)
     if (*run_id && !s_run_find (self, run_id))
         return; //  Over in the meantime
     if (!*session) {
-        self->interrupt = argos_shell_now ();
+        self->interrupt = argos_loop_now ();
         argos_term_line (self->term, "[not begun yet; Ctrl-C again leaves]");
         return;
     }
-    argos_peer_part_t part = { .type = "turn.stop",
+    argos_loop_part_t part = { .type = "turn.stop",
         .to = "service:turn",
         .key = session,
         .durable = true,
         .side = true,
         .urgent = true,
         .body = json_pack ("{s:s,s:s}", "run_id", run_id, "reason", "stopped by the user") };
-    if (argos_peer_send (self->cli->peer, &part, NULL, NULL) == ARGOS_OK)
+    if (argos_loop_send (self->cli->loop, &part, NULL, NULL) == ARGOS_OK)
         argos_term_line (self->term, "[stopping]");
 }
 
@@ -381,18 +379,18 @@ s_interrupt (chat_t *self, int64_t now)
         argos_term_line (self->term, "[argosd does not answer; Ctrl-C again leaves]");
         return;
     }
-    argos_peer_part_t part = { .type = "run.get",
+    argos_loop_part_t part = { .type = "run.get",
         .to = "store",
         .ttl_ms = AGAIN_MS,
         .body = json_pack ("{s:s}", "run_id", self->runs->run_id) };
-    self->asking = argos_peer_send (self->cli->peer, &part, s_on_row, self) == ARGOS_OK;
+    self->asking = argos_loop_send (self->cli->loop, &part, s_on_row, self) == ARGOS_OK;
 }
 
 static void
 s_on_signal (void *ctx, int signal)
 {
     chat_t *self = (chat_t *) ctx;
-    int64_t now = argos_shell_now ();
+    int64_t now = argos_loop_now ();
     argos_term_echoed (self->term);
     bool again = self->interrupt > 0 && now - self->interrupt < AGAIN_MS;
     if (signal == SIGINT && !argos_cli_is_listening (self->cli))
@@ -406,7 +404,7 @@ s_on_signal (void *ctx, int signal)
     }
     else {
         self->rc = CLI_FAILED;
-        argos_shell_stop (self->cli->shell);
+        argos_loop_stop (self->cli->loop);
     }
 }
 
@@ -465,15 +463,14 @@ s_talk (chat_t *self)
 {
     char history[PATH_MAX + 32];
     snprintf (history, sizeof history, "%s/chat_history", self->cli->home);
-    self->term = argos_term_new (self->cli->shell, self->cli->json, history, s_on_line, self);
+    self->term = argos_term_new (self->cli->loop, self->cli->json, history, s_on_line, self);
     s_introduce (self);
     if (!self->cli->final) {
         self->cli->on_signal = s_on_signal;
         self->cli->signal_ctx = self;
-        argos_peer_on_socket (self->cli->peer, s_on_socket);
-        argos_peer_serve (self->cli->peer, self->service, SLOTS, NULL);
+        argos_loop_serve (self->cli->loop, self->service, SLOTS);
         argos_term_show (self->term);
-        argos_shell_run (self->cli->shell);
+        argos_loop_run (self->cli->loop);
     }
     argos_term_stop (self->term);
     if (self->cli->final)
@@ -484,16 +481,17 @@ s_talk (chat_t *self)
 int
 argos_command_chat (argos_cli_t *self, int argc, char **argv)
 {
-    chat_t chat = { .cli = self, .started = argos_shell_wall () };
+    chat_t chat = { .cli = self, .started = argos_loop_wall () };
     int rc = s_read_options (&chat, argc, argv);
     if (rc != CLI_OK)
         return rc;
     char peer[64];
     snprintf (peer, sizeof peer, "cli.%s", chat.name);
     snprintf (chat.service, sizeof chat.service, "deliver.cli.%s", chat.name);
-    argos_peer_handlers_t handlers = { .ctx = &chat,
+    argos_loop_handlers_t handlers = { .ctx = &chat,
         .on_welcome = s_on_welcome,
-        .on_lease = s_on_lease,
+        .on_lost_connection = s_on_lost_connection,
+        .on_work = s_on_work,
         .on_entry = s_on_entry,
         .on_refused = s_on_refused,
         .on_final = s_on_final };

@@ -47,7 +47,7 @@ struct chat {
 };
 
 //  argos_chat_show.c: entries of a run's topic, and deliveries.
-void argos_chat_entry (chat_run_t *run, const argos_peer_msg_t *msg);
+void argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg);
 
 //  Shows what of the answer has not been shown. run NULL: an answer nobody waits for here.
 void argos_chat_answer (

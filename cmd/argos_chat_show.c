@@ -80,7 +80,7 @@ s_ending (chat_run_t *run, const char *text, bool failed)
 //  What one kind of entry shows
 
 static void
-s_show_entry (chat_run_t *run, const argos_peer_msg_t *msg)
+s_show_entry (chat_run_t *run, const argos_loop_msg_t *msg)
 {
     argos_term_t *term = run->chat->term;
     const json_t *body = msg->body;
@@ -108,7 +108,7 @@ s_show_entry (chat_run_t *run, const argos_peer_msg_t *msg)
 }
 
 void
-argos_chat_entry (chat_run_t *run, const argos_peer_msg_t *msg)
+argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg)
 {
     if (run->chat->cli->json)
         argos_chat_event (run->chat, msg->type, run->run_id, json_incref (msg->body));

@@ -104,7 +104,7 @@ void
 argos_cli_welcome (argos_cli_t *self)
 {
     if (!self->welcome)
-        argos_shell_stop (self->shell);
+        argos_loop_stop (self->loop);
     self->welcome = true;
 }
 
@@ -116,7 +116,7 @@ argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason)
     snprintf (self->reason, sizeof self->reason, "%s",
         code == ARGOS_SUPERSEDED ? "another client of the same name has connected; this one ends"
                                  : reason);
-    argos_shell_stop (self->shell);
+    argos_loop_stop (self->loop);
 }
 
 static void
@@ -144,44 +144,39 @@ s_on_signal (void *arg)
         return;
     }
     self->interrupted = true;
-    argos_shell_stop (self->shell);
+    argos_loop_stop (self->loop);
 }
 
 static void
 s_on_timeout (void *arg)
 {
-    argos_shell_stop (((argos_cli_t *) arg)->shell);
+    argos_loop_stop (((argos_cli_t *) arg)->loop);
 }
 
 int
-argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handlers_t *handlers)
+argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handlers_t *handlers)
 {
-    argos_peer_config_t config = { .name = name, .endpoint = self->endpoint };
-    argos_key_t key = { .name = "" };
-    char path[PATH_MAX + 32];
-    //  Who runs the daemon may read it, and has the role of the operator
-    snprintf (path, sizeof path, "%s/" ARGOS_OPERATOR_TOKEN, self->home);
-    if (argos_keys_token_read (path, key.token) == 0)
-        config.key = &key;
-    if (handlers)
-        config.handlers = *handlers;
-    else
-        config.handlers = (argos_peer_handlers_t){
-            .ctx = self, .on_welcome = s_on_welcome, .on_final = s_on_final
-        };
+    static const argos_loop_handlers_t plain = { .on_welcome = s_on_welcome,
+        .on_final = s_on_final };
+    argos_loop_handlers_t own = plain;
+    char path[PATH_MAX + 32], token[ARGOS_TOKEN_MAX + 1];
+    own.ctx = self;
     if (!argos_cli_is_listening (self))
         return argos_cli_error (
             self, CLI_DOWN, "down", "no daemon is running in %s; start argosd", self->home);
-    self->shell = argos_shell_new (NULL, &config);
-    argos_key_wipe (&key);
-    if (!self->shell)
+    //  Who runs the daemon may read it, and has the role of the operator
+    snprintf (path, sizeof path, "%s/" ARGOS_OPERATOR_TOKEN, self->home);
+    bool shown = argos_keys_token_read (path, token) == 0;
+    self->loop =
+        argos_loop_new (name, self->endpoint, shown ? token : NULL, handlers ? handlers : &own);
+    explicit_bzero (token, sizeof token);
+    if (!self->loop)
         return argos_cli_error (
             self, CLI_DOWN, "down", "can't connect to %s as %s", self->endpoint, name);
-    self->peer = argos_shell_peer (self->shell);
-    argos_shell_fd (self->shell, self->signal_fd, s_on_signal, self);
-    argos_shell_timer (self->shell, argos_shell_now () + WELCOME_MS, s_on_timeout, self);
-    argos_shell_run (self->shell);
-    argos_shell_timer (self->shell, -1, NULL, NULL);
+    argos_loop_fd (self->loop, self->signal_fd, s_on_signal, self);
+    argos_loop_timer (self->loop, argos_loop_now () + WELCOME_MS, s_on_timeout, self);
+    argos_loop_run (self->loop);
+    argos_loop_timer (self->loop, -1, NULL, NULL);
     if (self->welcome && !self->final)
         return CLI_OK;
     argos_cli_disconnect (self);
@@ -205,15 +200,14 @@ argos_cli_connect_plain (argos_cli_t *self)
 void
 argos_cli_disconnect (argos_cli_t *self)
 {
-    argos_shell_destroy (&self->shell);
-    self->peer = NULL;
+    argos_loop_destroy (&self->loop);
 }
 
 //  ------------------------------------------------------------------------------------------------
 //  Questions
 
 static void
-s_answered (void *arg, const argos_peer_answer_t *answer)
+s_answered (void *arg, const argos_loop_answer_t *answer)
 {
     cli_answer_t *self = (cli_answer_t *) arg;
     if (self->abandoned) {
@@ -225,7 +219,7 @@ s_answered (void *arg, const argos_peer_answer_t *answer)
     self->body = json_incref (answer->body);
     if (answer->code != ARGOS_OK)
         snprintf (self->cli->reason, sizeof self->cli->reason, "%s", answer->reason);
-    argos_shell_stop (self->cli->shell);
+    argos_loop_stop (self->cli->loop);
 }
 
 static argos_err_t
@@ -240,21 +234,21 @@ s_not_answered (argos_cli_t *self)
 //  Sends, and runs the loop until the answer is there. One that comes later frees itself.
 
 static argos_err_t
-s_exchange (argos_cli_t *self, const argos_peer_part_t *part, json_t **ret_reply)
+s_exchange (argos_cli_t *self, const argos_loop_part_t *part, json_t **ret_reply)
 {
     cli_answer_t *answer = calloc (1, sizeof *answer);
     if (!answer)
         abort ();
     answer->cli = self;
-    argos_err_t code = argos_peer_send (self->peer, part, s_answered, answer);
+    argos_err_t code = argos_loop_send (self->loop, part, s_answered, answer);
     if (code != ARGOS_OK) {
         snprintf (self->reason, sizeof self->reason, "%s", argos_err_text (code));
         free (answer);
         return code;
     }
-    argos_shell_timer (self->shell, argos_shell_now () + ASK_MS, s_on_timeout, self);
-    argos_shell_run (self->shell);
-    argos_shell_timer (self->shell, -1, NULL, NULL);
+    argos_loop_timer (self->loop, argos_loop_now () + ASK_MS, s_on_timeout, self);
+    argos_loop_run (self->loop);
+    argos_loop_timer (self->loop, -1, NULL, NULL);
     if (!answer->there) {
         answer->abandoned = true;
         return s_not_answered (self);
@@ -272,14 +266,14 @@ argos_err_t
 argos_cli_ask (
     argos_cli_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply)
 {
-    argos_peer_part_t part = { .type = type, .to = to, .ttl_ms = ASK_MS - 1000, .body = body };
+    argos_loop_part_t part = { .type = type, .to = to, .ttl_ms = ASK_MS - 1000, .body = body };
     if (ret_reply)
         *ret_reply = NULL;
     return s_exchange (self, &part, ret_reply);
 }
 
 argos_err_t
-argos_cli_send (argos_cli_t *self, const argos_peer_part_t *part)
+argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part)
 {
     return s_exchange (self, part, NULL);
 }

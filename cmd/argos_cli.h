@@ -7,7 +7,7 @@
 #ifndef ARGOS_CLI_H
 #define ARGOS_CLI_H
 
-#include "argos_shell.h"
+#include "argos_loop.h"
 
 #include <limits.h>
 
@@ -21,8 +21,7 @@ typedef struct {
     char home[PATH_MAX];         //  Folder of the daemon
     char endpoint[PATH_MAX + 8]; //  Of its broker
     bool json;                   //  --json: one JSON value (or one a line) instead of text
-    argos_shell_t *shell;        //  Loop, once connected
-    argos_peer_t *peer;          //  Its peer
+    argos_loop_t *loop;          //  Once connected
     int signal_fd;               //  SIGINT, SIGTERM, SIGHUP
     bool interrupted;            //  One of them has come
     bool welcome;                //  The broker has taken us in
@@ -47,7 +46,7 @@ bool argos_cli_is_listening (const argos_cli_t *self);
 //  Connects as name and waits for the welcome. handlers NULL: none of its own; a command that has
 //  some calls argos_cli_welcome and argos_cli_final from them. Returns CLI_OK, or the exit code
 //  after the error has been printed.
-int argos_cli_connect (argos_cli_t *self, const char *name, const argos_peer_handlers_t *handlers);
+int argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handlers_t *handlers);
 void argos_cli_welcome (argos_cli_t *self);
 void argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason);
 
@@ -63,7 +62,7 @@ argos_err_t argos_cli_ask (
     argos_cli_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply);
 
 //  The same for anything durable (key, side and urgent as in the part).
-argos_err_t argos_cli_send (argos_cli_t *self, const argos_peer_part_t *part);
+argos_err_t argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part);
 
 //  Prints a failure (what was tried, why not), as JSON when asked for; returns CLI_FAILED.
 int argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code);

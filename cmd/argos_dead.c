@@ -64,7 +64,7 @@ s_write (argos_cli_t *self, const char *verb, int64_t seq)
     char type[32], what[32];
     snprintf (type, sizeof type, "dead.%s", verb);
     snprintf (what, sizeof what, "dead %s", verb);
-    argos_peer_part_t part = { .type = type,
+    argos_loop_part_t part = { .type = type,
         .to = "store",
         .durable = true,
         .body = json_pack ("{s:I}", "seq", (json_int_t) seq) };

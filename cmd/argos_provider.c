@@ -47,11 +47,11 @@ s_finish (test_t *self, bool failed, const char *text)
     self->there = true;
     self->failed = failed;
     snprintf (self->text, sizeof self->text, "%s", text ? text : "");
-    argos_shell_stop (self->cli->shell);
+    argos_loop_stop (self->cli->loop);
 }
 
 static void
-s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
 {
     test_t *self = (test_t *) ctx;
     (void) topic;
@@ -66,20 +66,20 @@ s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
 //  The delivery, or a refusal of the gateway, which makes no run
 
 static void
-s_on_lease (void *ctx, const argos_peer_msg_t *msg)
+s_on_work (void *ctx, const argos_loop_msg_t *msg)
 {
     test_t *self = (test_t *) ctx;
     const char *kind = json_string_value (json_object_get (msg->body, "kind"));
     if (kind && strcmp (kind, "error") == 0 && !json_object_get (msg->body, "run_id"))
         s_finish (self, true, json_string_value (json_object_get (msg->body, "text")));
-    argos_peer_part_t part = {
+    argos_loop_part_t part = {
         .type = "receipt.put", .to = "store", .body = json_pack ("{s:s}", "state", "sent")
     };
-    argos_lease_done (msg->lease, &part, 1, NULL, 0, NULL, NULL);
+    argos_loop_done (msg->work, &part);
 }
 
 static void
-s_on_sent (void *arg, const argos_peer_answer_t *answer)
+s_on_sent (void *arg, const argos_loop_answer_t *answer)
 {
     if (answer->code != ARGOS_OK && answer->code != ARGOS_GONE)
         s_finish ((test_t *) arg, true, answer->reason);
@@ -99,9 +99,9 @@ s_ask (test_t *self)
     randombytes_buf (noise, sizeof noise);
     sodium_bin2hex (run_id + 4, sizeof run_id - 4, noise, sizeof noise);
     snprintf (topic, sizeof topic, "run.%s", run_id);
-    argos_peer_serve (self->cli->peer, "deliver.cli.provider-test", 1, NULL);
-    argos_peer_subscribe (self->cli->peer, topic, 0);
-    argos_peer_part_t part = { .type = "message.inbound",
+    argos_loop_serve (self->cli->loop, "deliver.cli.provider-test", 1);
+    argos_loop_subscribe (self->cli->loop, topic, 0);
+    argos_loop_part_t part = { .type = "message.inbound",
         .to = "service:gateway",
         .id = run_id,
         .key = "cli:provider-test",
@@ -109,14 +109,14 @@ s_ask (test_t *self)
         .body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:[]}", "source", "platform", "cli",
             "account", "provider-test", "chat_id", "provider-test", "chat_type", "dm", "user_id",
             "provider-test", "text", TEST_TEXT, "run_id", run_id, "history") };
-    argos_err_t code = argos_peer_send (self->cli->peer, &part, s_on_sent, self);
+    argos_err_t code = argos_loop_send (self->cli->loop, &part, s_on_sent, self);
     if (code != ARGOS_OK) {
         s_finish (self, true, argos_err_text (code));
         return;
     }
-    argos_shell_timer (self->cli->shell, argos_shell_now () + TEST_MS, s_on_timeout, self);
-    argos_shell_run (self->cli->shell);
-    argos_shell_timer (self->cli->shell, -1, NULL, NULL);
+    argos_loop_timer (self->cli->loop, argos_loop_now () + TEST_MS, s_on_timeout, self);
+    argos_loop_run (self->cli->loop);
+    argos_loop_timer (self->cli->loop, -1, NULL, NULL);
 }
 
 static void
@@ -143,7 +143,7 @@ s_test (argos_cli_t *self, test_t *test)
     argos_err_t code = argos_cli_ask (self, "actor:agent", "agent.status", NULL, &agent);
     if (code != ARGOS_OK)
         return argos_cli_fail (self, "provider test", code);
-    int64_t before = argos_shell_now ();
+    int64_t before = argos_loop_now ();
     const char *problem = json_string_value (json_object_get (agent, "problem"));
     if (problem && *problem)
         s_finish (test, true, problem); //  No turn can succeed
@@ -151,7 +151,7 @@ s_test (argos_cli_t *self, test_t *test)
         s_ask (test);
     if (!test->there)
         s_finish (test, true, self->final ? self->reason : "interrupted");
-    s_print (test, agent, argos_shell_now () - before);
+    s_print (test, agent, argos_loop_now () - before);
     json_decref (agent);
     return test->failed ? CLI_FAILED : CLI_OK;
 }
@@ -211,11 +211,11 @@ argos_command_provider (argos_cli_t *self, int argc, char **argv)
     test_t test = { .cli = self };
     if (argc != 1 || strcmp (argv[0], "test") != 0)
         return argos_cli_usage (self, "provider knows one word: test");
-    argos_peer_handlers_t handlers = { .ctx = &test,
+    argos_loop_handlers_t handlers = { .ctx = &test,
         .on_welcome = s_on_welcome,
         .on_final = s_on_final,
         .on_entry = s_on_entry,
-        .on_lease = s_on_lease };
+        .on_work = s_on_work };
     int rc = CLI_OK;
     if (s_test_from_here (self, &rc))
         return rc;

@@ -134,7 +134,7 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 }
 
 static void
-s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
 {
     const watch_t *self = (const watch_t *) ctx;
     (void) topic;
@@ -149,7 +149,7 @@ s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
         free (body);
     }
     if (msg->last)
-        argos_shell_stop (self->cli->shell);
+        argos_loop_stop (self->cli->loop);
 }
 
 static void
@@ -159,7 +159,7 @@ s_on_end (void *ctx, const char *topic, int64_t n, bool closed)
     (void) topic;
     (void) n;
     if (closed || self->finished)
-        argos_shell_stop (self->cli->shell);
+        argos_loop_stop (self->cli->loop);
 }
 
 static void
@@ -170,7 +170,7 @@ s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
     snprintf (self->cli->reason, sizeof self->cli->reason, "%s", reason);
     argos_cli_fail (self->cli, "runs events", code);
     self->cli->final = true;
-    argos_shell_stop (self->cli->shell);
+    argos_loop_stop (self->cli->loop);
 }
 
 static int
@@ -183,8 +183,8 @@ s_events (argos_cli_t *self, watch_t *watch, const char *id)
     watch->finished = s_is_finished (run);
     json_decref (run);
     snprintf (topic, sizeof topic, "run.%s", id);
-    argos_peer_subscribe (self->peer, topic, 0);
-    argos_shell_run (self->shell);
+    argos_loop_subscribe (self->loop, topic, 0);
+    argos_loop_run (self->loop);
     return self->final ? CLI_FAILED : CLI_OK;
 }
 
@@ -203,7 +203,7 @@ s_stop (argos_cli_t *self, const char *id)
         snprintf (self->reason, sizeof self->reason,
             "the run has not reached its session yet; try again");
     else {
-        argos_peer_part_t part = { .type = "turn.stop",
+        argos_loop_part_t part = { .type = "turn.stop",
             .to = "service:turn",
             .key = session,
             .durable = true,
@@ -239,7 +239,7 @@ argos_command_runs (argos_cli_t *self, int argc, char **argv)
         return argos_cli_usage (
             self, "%s is not the id of a run (run_ and 32 hex digits)", argv[1]);
     watch_t watch = { .cli = self };
-    argos_peer_handlers_t handlers = { .ctx = &watch,
+    argos_loop_handlers_t handlers = { .ctx = &watch,
         .on_welcome = s_on_welcome,
         .on_final = s_on_final,
         .on_entry = s_on_entry,

@@ -28,22 +28,22 @@
 #define CLEAR "\r\033[K" //  To the left, and nothing behind
 
 struct argos_term {
-    argos_shell_t *shell; //  Loop
-    argos_term_fn *fn;    //  Told of lines
-    void *ctx;            //  Its argument
-    char *history;        //  File, NULL = none
-    bool interactive;     //  A terminal, and libedit
-    bool shown;           //  Prompt stands; plain: lines are wanted
-    bool mid_line;        //  The cursor is not at the left
-    bool ended;           //  Nothing more comes
-    bool watched;         //  stdin is in the loop
-    char *input;          //  Read and not yet told
-    size_t size;          //  Of it
-    char *typed;          //  Line that libedit has completed
-    bool completed;       //  libedit has completed a line (typed NULL: end of input)
-    argos_paste_t paste;  //  What is pasted
-    const char *keys;     //  What libedit gets to read
-    size_t keys_left;     //  Bytes of it
+    argos_loop_t *loop;  //  Loop
+    argos_term_fn *fn;   //  Told of lines
+    void *ctx;           //  Its argument
+    char *history;       //  File, NULL = none
+    bool interactive;    //  A terminal, and libedit
+    bool shown;          //  Prompt stands; plain: lines are wanted
+    bool mid_line;       //  The cursor is not at the left
+    bool ended;          //  Nothing more comes
+    bool watched;        //  stdin is in the loop
+    char *input;         //  Read and not yet told
+    size_t size;         //  Of it
+    char *typed;         //  Line that libedit has completed
+    bool completed;      //  libedit has completed a line (typed NULL: end of input)
+    argos_paste_t paste; //  What is pasted
+    const char *keys;    //  What libedit gets to read
+    size_t keys_left;    //  Bytes of it
 };
 
 static argos_term_t *s_term; //  libedit's line handler has no argument
@@ -54,9 +54,9 @@ static void
 s_watch (argos_term_t *self, bool wanted)
 {
     if (wanted && !self->watched)
-        argos_shell_fd (self->shell, STDIN_FILENO, s_on_input, self);
+        argos_loop_fd (self->loop, STDIN_FILENO, s_on_input, self);
     else if (!wanted && self->watched)
-        argos_shell_fd (self->shell, STDIN_FILENO, NULL, NULL);
+        argos_loop_fd (self->loop, STDIN_FILENO, NULL, NULL);
     self->watched = wanted;
 }
 
@@ -279,12 +279,12 @@ s_on_input (void *arg)
 //  Life
 
 argos_term_t *
-argos_term_new (argos_shell_t *shell, bool plain, const char *history, argos_term_fn *fn, void *ctx)
+argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_fn *fn, void *ctx)
 {
     argos_term_t *self = calloc (1, sizeof *self);
     if (!self || !(self->input = malloc (PLAIN_MAX)))
         abort ();
-    self->shell = shell;
+    self->loop = loop;
     self->fn = fn;
     self->ctx = ctx;
     self->interactive = !plain && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);

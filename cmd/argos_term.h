@@ -9,7 +9,7 @@
 #ifndef ARGOS_TERM_H
 #define ARGOS_TERM_H
 
-#include "argos_shell.h"
+#include "argos_loop.h"
 
 typedef struct argos_term argos_term_t;
 
@@ -19,7 +19,7 @@ typedef void (argos_term_fn) (void *ctx, const char *line);
 //  plain: lines without prompt and history, even on a terminal. history is the file of earlier
 //  lines.
 argos_term_t *argos_term_new (
-    argos_shell_t *shell, bool plain, const char *history, argos_term_fn *fn, void *ctx);
+    argos_loop_t *loop, bool plain, const char *history, argos_term_fn *fn, void *ctx);
 void argos_term_destroy (argos_term_t **self_p);
 
 //  Whether there is a person at a terminal.
@@ -31,7 +31,7 @@ void argos_term_show (argos_term_t *self);
 //  No prompt. On a terminal lines are still told, plain input waits.
 void argos_term_hide (argos_term_t *self);
 
-//  Gives the keyboard back for good; before the shell goes.
+//  Gives the keyboard back for good; before the loop goes.
 void argos_term_stop (argos_term_t *self);
 
 //  Text as it is; it may end within a line, and break ends that.

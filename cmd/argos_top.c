@@ -127,13 +127,13 @@ s_on_key (void *arg)
     for (size_t i = 0; i < SORTS; i++)
         if (sorts[i].key == key)
             self->sort = i;
-    argos_shell_stop (self->cli->shell);
+    argos_loop_stop (self->cli->loop);
 }
 
 static void
 s_on_time (void *arg)
 {
-    argos_shell_stop (((top_t *) arg)->cli->shell);
+    argos_loop_stop (((top_t *) arg)->cli->loop);
 }
 
 //  Until the next answer is due, a key is pressed, or a signal comes.
@@ -141,9 +141,9 @@ s_on_time (void *arg)
 static void
 s_wait (top_t *self, int64_t due)
 {
-    argos_shell_timer (self->cli->shell, due, s_on_time, self);
-    argos_shell_run (self->cli->shell);
-    argos_shell_timer (self->cli->shell, -1, NULL, NULL);
+    argos_loop_timer (self->cli->loop, due, s_on_time, self);
+    argos_loop_run (self->cli->loop);
+    argos_loop_timer (self->cli->loop, -1, NULL, NULL);
 }
 
 static bool
@@ -157,12 +157,12 @@ s_live (top_t *self)
 {
     argos_err_t code = ARGOS_OK;
     while (s_goes_on (self)) {
-        int64_t due = argos_shell_now () + REFRESH_MS;
+        int64_t due = argos_loop_now () + REFRESH_MS;
         json_t *stats = s_ask (self->cli, &code);
         if (!stats)
             return s_goes_on (self) ? code : ARGOS_OK;
         argos_rows_rates (stats, self->before);
-        while (s_goes_on (self) && argos_shell_now () < due) {
+        while (s_goes_on (self) && argos_loop_now () < due) {
             if (self->cli->json)
                 argos_cli_print (json_incref (stats));
             else
@@ -185,9 +185,9 @@ s_full_screen (top_t *self)
     raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO);
     tcsetattr (STDIN_FILENO, TCSANOW, &raw);
     fputs ("\033[?1049h\033[?25l", stdout);
-    argos_shell_fd (self->cli->shell, STDIN_FILENO, s_on_key, self);
+    argos_loop_fd (self->cli->loop, STDIN_FILENO, s_on_key, self);
     argos_err_t code = s_live (self);
-    argos_shell_fd (self->cli->shell, STDIN_FILENO, NULL, NULL);
+    argos_loop_fd (self->cli->loop, STDIN_FILENO, NULL, NULL);
     fputs ("\033[?25h\033[?1049l", stdout);
     fflush (stdout);
     tcsetattr (STDIN_FILENO, TCSANOW, &self->saved);

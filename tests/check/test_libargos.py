@@ -71,6 +71,15 @@ def check_pkg_config():
     assert "@" not in text and "-largos" in text and "Requires.private: libzmq jansson libsodium" in text
 
 
+def check_command_line():
+    """`argos` speaks to the broker by the library alone."""
+    assert "[libargos.so.1]" in output("readelf", "-d", str(BUILD / "argos"))
+    for path in (ROOT / "cmd").glob("argos[._]*.[ch]"):
+        found = re.search(r"argos_(peer|shell|lease)_\w+|argos_(peer|shell)\.h", path.read_text(encoding="utf-8"))
+        assert not found, f"{path.name} has {found.group()}"
+
+
+check_command_line()
 check_exports()
 check_header()
 check_pkg_config()
