@@ -196,10 +196,9 @@ argos_subscribe_end (session_t *session, const argos_header_t *header)
 void
 argos_subscribe_leave (session_t *session)
 {
-    while (session->patterns)
-        argos_subscribe_free_pattern (session->patterns);
     subscription_t *sub, *next;
-    //  NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed is taken out of the list
+    while (session->patterns) //  NOLINTNEXTLINE(clang-analyzer-unix.Malloc): taken out when freed
+        argos_subscribe_free_pattern (session->patterns);
     DL_FOREACH_SAFE2 (session->subscriptions, sub, next, snext)
         argos_reader_free (sub);
 }
