@@ -228,22 +228,11 @@ s_drain (check_t *self)
     return s_goes_on (self);
 }
 
+//  Reads until it serves again and has repeated its done, which is then accepted.
+
 static int
-s_reconnect (check_t *self)
+s_comes_back (check_t *self, int64_t instance)
 {
-    char id[ARGOS_ID_MAX + 1];
-    if (argos_check_up (self) != 0)
-        return -1;
-    self->quiet = true;
-    check_lease_t *lease = argos_check_lease (self, NULL, NULL);
-    if (s_await_done (self, lease, id, false) != 0)
-        return -1;
-    int64_t instance = self->instance;
-    json_decref (self->serve);
-    self->serve = NULL;
-    if (argos_check_cut (self) != 0)
-        return -1;
-    //  The repeat of the done may come before it serves: then the case has seen it
     int64_t deadline = argos_check_now () + CHECK_WAIT_MS;
     int hellos = self->hellos;
     bool again = false;
@@ -267,6 +256,26 @@ s_reconnect (check_t *self)
                                            : again ? "it does not serve again after the cut"
                                                    : "what was not answered was not sent again");
     }
+    return 0;
+}
+
+static int
+s_reconnect (check_t *self)
+{
+    char id[ARGOS_ID_MAX + 1];
+    if (argos_check_up (self) != 0)
+        return -1;
+    self->quiet = true;
+    check_lease_t *lease = argos_check_lease (self, NULL, NULL);
+    if (s_await_done (self, lease, id, false) != 0)
+        return -1;
+    int64_t instance = self->instance;
+    json_decref (self->serve);
+    self->serve = NULL;
+    if (argos_check_cut (self) != 0)
+        return -1;
+    if (s_comes_back (self, instance) != 0)
+        return -1;
     if (self->instance != instance)
         return argos_check_fail (self, "a new connection is no new instance");
     lease->seq = 0;

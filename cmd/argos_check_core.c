@@ -24,8 +24,6 @@
 
 #define FRAMES_MAX (5 + 2 * CHECK_PARTS)
 
-extern char **environ;
-
 //  A message as it came: routing id, AR1, header, meta, body, pairs
 
 typedef struct {
@@ -38,7 +36,8 @@ argos_check_fail (check_t *self, const char *format, ...)
 {
     va_list list;
     va_start (list, format);
-    vsnprintf (self->reason, sizeof self->reason, format, list);
+    //  The analyzer takes a va_list of va_start for an uninitialised one
+    vsnprintf (self->reason, sizeof self->reason, format, list); // NOLINT(clang-analyzer-valist.*)
     va_end (list);
     return -1;
 }
@@ -522,7 +521,7 @@ argos_check_next (check_t *self, check_msg_t *msg, int64_t deadline)
 int
 argos_check_up (check_t *self)
 {
-    int64_t deadline = argos_check_now () + (self->command ? 1 : 6) * CHECK_WAIT_MS;
+    int64_t deadline = argos_check_now () + (self->command ? CHECK_WAIT_MS : 6 * CHECK_WAIT_MS);
     while (!self->serve) {
         check_msg_t msg;
         int rc = argos_check_next (
