@@ -3,11 +3,12 @@
 //  Invariant: nothing is allowed but by a rule. Patterns are dotted names; `*` is one part of a
 //  name, `>` the rest of it (at least one part), {name} {platform} {account} are those of the key
 //  that was shown, and anything when it has none: a program of this host. What belongs to the core
-//  (see the lists below) is matched only by a pattern that spells its first part, so that `>` means
+//  (argos_roles.c) is matched only by a pattern that spells its first part, so that `>` means
 //  all that is not the core's. Limits: 64 roles, 256 rules each.
 
 #include "argos_access.h"
 
+#include "argos_roles.h"
 #include "argos_writer.h"
 
 #include <assert.h>
@@ -17,135 +18,13 @@
 #define ROLES_MAX 64
 #define RULES_MAX 256
 
-typedef enum { SEND, LEASE, READ, WILDCARD, EVERYTHING, LIKE } kind_t;
-
-//  ------------------------------------------------------------------------------------------------
-//  The built-in roles
-
-static const struct {
-    const char *role; //  Who
-    kind_t kind;      //  SEND a type to an address; LEASE from a service; READ a topic; WILDCARD:
-                      //  read by pattern; EVERYTHING; LIKE: all that another role may
-    const char *type; //  SEND: pattern of types
-    const char *pattern; //  Address, service, topic or role
-} table[] = {
-    //  Our own actors
-    { "core", EVERYTHING, "", "" },
-
-    //  A chat platform: brings messages in, takes answers out
-    { "adapter", SEND, "message.inbound", "service:gateway" },
-    { "adapter", SEND, "receipt.put", "store" },
-    { "adapter", SEND, "cursor.*", "store" },
-    { "adapter", SEND, "expect", "store" },
-    { "adapter", SEND, "blob.put", "store" },
-    { "adapter", SEND, "blob.stat", "store" },
-    { "adapter", SEND, "blob.get", "store" },
-    { "adapter", SEND, "run.get", "store" },
-    { "adapter", SEND, ">", "topic:{name}" },
-    { "adapter", SEND, ">", "topic:{name}.>" },
-    { "adapter", LEASE, "", "deliver.{platform}.{account}" },
-    { "adapter", READ, "", "run.>" },
-    { "adapter", READ, "", "out.{platform}.{account}" },
-
-    //  A worker of a service of the user's own, whatever it is called
-    { "worker", SEND, ">", "service:>" },
-    { "worker", SEND, ">", "topic:>" },
-    { "worker", SEND, ">", "actor:>" },
-    { "worker", SEND, "message.inbound", "service:gateway" },
-    { "worker", SEND, "expect", "store" },
-    { "worker", SEND, "cursor.*", "store" },
-    { "worker", SEND, "blob.put", "store" },
-    { "worker", SEND, "blob.stat", "store" },
-    { "worker", SEND, "blob.get", "store" },
-    { "worker", SEND, "deliver.request", "service:deliver.>" },
-    { "worker", SEND, "thread.create", "service:deliver.>" },
-    { "worker", SEND, "chat.info", "service:deliver.>" },
-    { "worker", SEND, "probe", "service:deliver.>" },
-    { "worker", SEND, "receipt.get", "store" },
-    { "worker", LEASE, "", ">" },
-    { "worker", READ, "", ">" },
-    { "worker", READ, "", "run.>" },
-
-    //  Tools of the agent
-    { "tool", SEND, ">", "topic:{name}" },
-    { "tool", SEND, ">", "topic:{name}.>" },
-    { "tool", SEND, "blob.put", "store" },
-    { "tool", SEND, "blob.stat", "store" },
-    { "tool", SEND, "blob.get", "store" },
-    { "tool", LEASE, "", "tool.>" },
-
-    //  A program that uses the agent and the services of the user; with a key it may serve what
-    //  bears its name
-    { "client", SEND, "message.inbound", "service:gateway" },
-    { "client", SEND, "turn.stop", "service:turn" },
-    { "client", SEND, ">", "service:>" },
-    { "client", SEND, ">", "topic:>" },
-    { "client", SEND, ">", "actor:>" },
-    { "client", SEND, "broker.status", "actor:broker" },
-    { "client", SEND, "agent.status", "actor:agent" },
-    { "client", SEND, "run.get", "store" },
-    { "client", SEND, "run.list", "store" },
-    { "client", SEND, "status.get", "store" },
-    { "client", SEND, "route.get", "store" },
-    { "client", SEND, "session.get", "store" },
-    { "client", SEND, "session.load", "store" },
-    { "client", SEND, "cursor.*", "store" },
-    { "client", SEND, "expect", "store" },
-    { "client", SEND, "blob.put", "store" },
-    { "client", SEND, "blob.stat", "store" },
-    { "client", SEND, "blob.get", "store" },
-    { "client", LEASE, "", "{name}" },
-    { "client", LEASE, "", "{name}.>" },
-    { "client", READ, "", ">" },
-    { "client", READ, "", "run.>" },
-
-    //  Looks on
-    { "observer", SEND, "broker.status", "actor:broker" },
-    { "observer", SEND, "broker.stats", "actor:broker" },
-    { "observer", SEND, "broker.trace", "actor:broker" },
-    { "observer", SEND, "agent.status", "actor:agent" },
-    { "observer", SEND, "status.get", "store" },
-    { "observer", SEND, "run.get", "store" },
-    { "observer", SEND, "run.list", "store" },
-    { "observer", READ, "", ">" },
-    { "observer", READ, "", "run.>" },
-    { "observer", READ, "", "out.>" },
-    { "observer", WILDCARD, "", "" },
-
-    //  The command line of who runs the daemon
-    { "operator", LIKE, "", "client" },
-    { "operator", LIKE, "", "observer" },
-    { "operator", SEND, "dead.*", "store" },
-    { "operator", SEND, "deliver.request", "service:deliver.>" },
-    { "operator", SEND, "thread.create", "service:deliver.>" },
-    { "operator", SEND, "chat.info", "service:deliver.>" },
-    { "operator", SEND, "probe", "service:deliver.>" },
-    { "operator", SEND, "receipt.get", "store" },
-    { "operator", SEND, "lane.list", "store" },
-    { "operator", SEND, "peer.drain", "actor:broker" },
-    { "operator", SEND, "service.pause", "actor:broker" },
-    { "operator", SEND, "service.drop", "actor:broker" },
-    { "operator", LEASE, "", "deliver.{platform}.{account}" },
-    { "operator", SEND, "receipt.put", "store" },
-};
-
-static const char *const ipc_default[] = { "adapter", "client", "tool", NULL };
-
-//  What is the core's: first parts of services and topics, base names of actors
-
-static const char *const core_services[] = { "gateway", "turn", "handoff", "job", "deliver", "tool",
-    NULL };
-static const char *const core_topics[] = { "run", "out", NULL };
-static const char *const core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
-    "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", NULL };
-
 //  ------------------------------------------------------------------------------------------------
 
 typedef struct {
-    kind_t kind;   //  SEND, LEASE or READ
-    argos_to_t to; //  SEND: kind of the address
-    char *type;    //  SEND: pattern of types; ours
-    char *pattern; //  Of names, "" for the store; ours
+    argos_rule_kind_t kind; //  SEND, LEASE or READ
+    argos_to_t to;          //  SEND: kind of the address
+    char *type;             //  SEND: pattern of types; ours
+    char *pattern;          //  Of names, "" for the store; ours
 } rule_t;
 
 struct argos_role {
@@ -173,7 +52,7 @@ s_listed (const char *const *list, const char *word, size_t size)
 bool
 argos_access_reserved (const char *base)
 {
-    return s_listed (core_actors, base, strlen (base));
+    return s_listed (argos_roles_core_actors, base, strlen (base));
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -257,14 +136,16 @@ s_match_address (const rule_t *rule, const char *name, const argos_scope_t *scop
     case ARGOS_TO_STORE:
         return true;
     case ARGOS_TO_SERVICE:
-        return s_match_apart (rule->pattern, core_services, name, strcspn (name, "."), scope);
+        return s_match_apart (
+            rule->pattern, argos_roles_core_services, name, strcspn (name, "."), scope);
     case ARGOS_TO_TOPIC:
-        return s_match_apart (rule->pattern, core_topics, name, strcspn (name, "."), scope);
+        return s_match_apart (
+            rule->pattern, argos_roles_core_topics, name, strcspn (name, "."), scope);
     case ARGOS_TO_ACTOR:
         if (!argos_name_valid (name))
             return false;
         argos_name_base (name, base);
-        return s_match_apart (rule->pattern, core_actors, base, strlen (base), scope);
+        return s_match_apart (rule->pattern, argos_roles_core_actors, base, strlen (base), scope);
     case ARGOS_TO_NONE:
         break;
     }
@@ -279,7 +160,7 @@ argos_role_may_send (const argos_role_t *self, const argos_scope_t *scope, const
         return true;
     for (size_t i = 0; i < self->count; i++) {
         const rule_t *rule = &self->rules[i];
-        if (rule->kind == SEND && rule->to == to && s_match (rule->type, type, scope) &&
+        if (rule->kind == ARGOS_RULE_SEND && rule->to == to && s_match (rule->type, type, scope) &&
             s_match_address (rule, name, scope))
             return true;
     }
@@ -292,8 +173,9 @@ argos_role_may_serve (const argos_role_t *self, const argos_scope_t *scope, cons
     if (self->all)
         return true;
     for (size_t i = 0; i < self->count; i++)
-        if (self->rules[i].kind == LEASE && s_match_apart (self->rules[i].pattern, core_services,
-                                                service, strcspn (service, "."), scope))
+        if (self->rules[i].kind == ARGOS_RULE_LEASE &&
+            s_match_apart (self->rules[i].pattern, argos_roles_core_services, service,
+                strcspn (service, "."), scope))
             return true;
     return false;
 }
@@ -307,8 +189,9 @@ argos_role_may_read (
     if (pattern && !self->wildcard)
         return false;
     for (size_t i = 0; i < self->count; i++)
-        if (self->rules[i].kind == READ &&
-            s_match_apart (self->rules[i].pattern, core_topics, topic, strcspn (topic, "."), scope))
+        if (self->rules[i].kind == ARGOS_RULE_READ &&
+            s_match_apart (self->rules[i].pattern, argos_roles_core_topics, topic,
+                strcspn (topic, "."), scope))
             return true;
     return false;
 }
@@ -361,7 +244,7 @@ s_copy (const char *text)
 }
 
 static rule_t *
-s_add_rule (argos_role_t *role, kind_t kind)
+s_add_rule (argos_role_t *role, argos_rule_kind_t kind)
 {
     role->rules = realloc (role->rules, (role->count + 1) * sizeof role->rules[0]);
     assert (role->rules);
@@ -373,7 +256,7 @@ s_add_rule (argos_role_t *role, kind_t kind)
 //  Takes one rule of a role. Returns false when it is not of the form.
 
 static bool
-s_add (argos_role_t *role, kind_t kind, const char *type, const char *pattern)
+s_add (argos_role_t *role, argos_rule_kind_t kind, const char *type, const char *pattern)
 {
     static const struct {
         const char *prefix; //  Of an address
@@ -381,17 +264,18 @@ s_add (argos_role_t *role, kind_t kind, const char *type, const char *pattern)
     } kinds[] = { { "service:", ARGOS_TO_SERVICE }, { "topic:", ARGOS_TO_TOPIC },
         { "actor:", ARGOS_TO_ACTOR } };
     argos_to_t to = ARGOS_TO_NONE;
-    if (kind == SEND && strcmp (pattern, "store") == 0) {
+    if (kind == ARGOS_RULE_SEND && strcmp (pattern, "store") == 0) {
         to = ARGOS_TO_STORE;
         pattern = "";
     }
-    for (size_t i = 0; kind == SEND && i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; kind == ARGOS_RULE_SEND && i < sizeof kinds / sizeof kinds[0]; i++)
         if (strncmp (pattern, kinds[i].prefix, strlen (kinds[i].prefix)) == 0) {
             to = kinds[i].to;
             pattern += strlen (kinds[i].prefix);
             break;
         }
-    if (role->count >= RULES_MAX || (kind == SEND && (to == ARGOS_TO_NONE || !s_is_pattern (type))))
+    if (role->count >= RULES_MAX ||
+        (kind == ARGOS_RULE_SEND && (to == ARGOS_TO_NONE || !s_is_pattern (type))))
         return false;
     if (to != ARGOS_TO_STORE && !s_is_pattern (pattern))
         return false;
@@ -453,17 +337,17 @@ s_get (argos_access_t *self, const char *name)
 static void
 s_make_builtin (argos_access_t *self)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        argos_role_t *role = s_get (self, table[i].role);
+    for (const argos_roles_rule_t *rule = argos_roles_builtin; rule->role; rule++) {
+        argos_role_t *role = s_get (self, rule->role);
         assert (role);
-        if (table[i].kind == EVERYTHING)
+        if (rule->kind == ARGOS_RULE_EVERYTHING)
             role->all = true;
-        else if (table[i].kind == WILDCARD)
+        else if (rule->kind == ARGOS_RULE_WILDCARD)
             role->wildcard = true;
-        else if (table[i].kind == LIKE)
-            s_add_all (role, s_find (self, table[i].pattern));
+        else if (rule->kind == ARGOS_RULE_LIKE)
+            s_add_all (role, s_find (self, rule->pattern));
         else {
-            bool good = s_add (role, table[i].kind, table[i].type, table[i].pattern);
+            bool good = s_add (role, rule->kind, rule->type, rule->pattern);
             assert (good);
         }
     }
@@ -472,10 +356,10 @@ s_make_builtin (argos_access_t *self)
 //  One line of a configured role.
 
 static bool
-s_add_line (argos_role_t *role, kind_t kind, const char *line)
+s_add_line (argos_role_t *role, argos_rule_kind_t kind, const char *line)
 {
     char type[ARGOS_TO_MAX + 1];
-    if (kind != SEND)
+    if (kind != ARGOS_RULE_SEND)
         return s_add (role, kind, "", line);
     size_t size = strcspn (line, " ");
     if (size == 0 || size >= sizeof type || line[size] != ' ')
@@ -489,14 +373,14 @@ static const char *
 s_add_member (argos_role_t *role, const char *member, const json_t *value, const char **ret_word)
 {
     static const struct {
-        const char *name;  //  Member
-        kind_t kind;       //  Of its rules
-        const char *wrong; //  What is said of a bad one
-    } lists[] = { { "send", SEND,
+        const char *name;       //  Member
+        argos_rule_kind_t kind; //  Of its rules
+        const char *wrong;      //  What is said of a bad one
+    } lists[] = { { "send", ARGOS_RULE_SEND,
                       "a rule is a pattern of types, a space, and an address: "
                       "service:…, topic:…, actor:… or store" },
-        { "lease", LEASE, "not a pattern of services" },
-        { "read", READ, "not a pattern of topics" } };
+        { "lease", ARGOS_RULE_LEASE, "not a pattern of services" },
+        { "read", ARGOS_RULE_READ, "not a pattern of topics" } };
     *ret_word = member;
     if (strcmp (member, "wildcard") == 0) {
         role->wildcard = json_is_true (value);
@@ -591,7 +475,7 @@ argos_access_new (json_t *roles, const char *const *ipc_roles, char reason[stati
     json_object_foreach (roles, name, value)
         if (!(good = s_configure (self, name, value, reason)))
             break;
-    if (!good || !s_make_ipc (self, ipc_roles ? ipc_roles : ipc_default, reason))
+    if (!good || !s_make_ipc (self, ipc_roles ? ipc_roles : argos_roles_ipc, reason))
         argos_access_destroy (&self);
     return self;
 }

@@ -1,7 +1,7 @@
 //  argos_access - roles: who may send, serve and read what.
 //
-//  A role is a list of rules; what no rule allows is denied. The built-in roles are the table at
-//  the top of argos_access.c; `roles:` of the configuration adds to them or replaces them. Pure:
+//  A role is a list of rules; what no rule allows is denied. The built-in roles are the table in
+//  argos_roles.c; `roles:` of the configuration adds to them or replaces them. Pure:
 //  the broker asks, nothing here remembers. Read-only once made.
 
 #ifndef ARGOS_ACCESS_H
