@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 argos_sim_net_t *core_kit_net;
-
-static argos_sim_msg_t *s_last; //  What came last
+argos_sim_msg_t *core_kit_last;
 
 int
 core_kit_setup (void **state)
@@ -25,7 +24,7 @@ int
 core_kit_teardown (void **state)
 {
     (void) state;
-    argos_sim_msg_destroy (&s_last);
+    argos_sim_msg_destroy (&core_kit_last);
     argos_sim_net_destroy (&core_kit_net);
     return 0;
 }
@@ -54,11 +53,11 @@ core_sendf (uint64_t conn, const char *body, const char *format, ...)
 static const argos_sim_msg_t *
 s_next (uint64_t conn)
 {
-    argos_sim_msg_destroy (&s_last);
-    while ((s_last = argos_sim_net_recv (core_kit_net, conn)) &&
-           strcmp (argos_sim_text (s_last->header, "type"), "credit") == 0)
-        argos_sim_msg_destroy (&s_last);
-    return s_last;
+    argos_sim_msg_destroy (&core_kit_last);
+    while ((core_kit_last = argos_sim_net_recv (core_kit_net, conn)) &&
+           strcmp (argos_sim_text (core_kit_last->header, "type"), "credit") == 0)
+        argos_sim_msg_destroy (&core_kit_last);
+    return core_kit_last;
 }
 
 static const char *

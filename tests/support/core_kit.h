@@ -11,7 +11,8 @@
 
 #define CORE_TEXT 4600 //  Bytes of a header that is built here
 
-extern argos_sim_net_t *core_kit_net; //  Core, store, clocks
+extern argos_sim_net_t *core_kit_net;  //  Core, store, clocks
+extern argos_sim_msg_t *core_kit_last; //  What came last; freed when the next one comes
 
 //  For cmocka_unit_test_setup_teardown.
 int core_kit_setup (void **state);

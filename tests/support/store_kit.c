@@ -153,6 +153,12 @@ kit_done (kit_t *kit, const char *holder, int64_t seq, int64_t lease, int64_t n,
 }
 
 argos_err_t
+kit_commit_empty (kit_t *kit, const char *holder, int64_t seq, int64_t lease, int64_t n)
+{
+    return kit_do (kit, kit_commit (kit, holder, seq, lease, n, false, 0))->code;
+}
+
+argos_err_t
 kit_release (kit_t *kit, int64_t seq, int64_t lease, int strikes, bool clean, const char *reject)
 {
     argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_RELEASE, 0);

@@ -48,6 +48,10 @@ int64_t kit_lease (kit_t *kit, int64_t seq, const char *holder);
 argos_err_t kit_done (
     kit_t *kit, const char *holder, int64_t seq, int64_t lease, int64_t n, int64_t seen);
 
+//  A commit without parts; the code.
+argos_err_t kit_commit_empty (
+    kit_t *kit, const char *holder, int64_t seq, int64_t lease, int64_t n);
+
 //  Release; the code.
 argos_err_t kit_release (
     kit_t *kit, int64_t seq, int64_t lease, int strikes, bool clean, const char *reject);
