@@ -216,6 +216,7 @@ struct lane {
     int64_t urgent;      //  Urgent entries among them
     int inserting;       //  Requests to the store that refer to it
     int64_t park_until;  //  Mono msec, 0 = not parked
+    int64_t park_wall;   //  Wall msec that park_until was made from at start, 0 = from none
     bool careful;        //  Parked because of strikes: side messages don't end it
     argos_timer_t
         timer;        //  Parked: its end. Leased to someone who is not here: the end of the lease

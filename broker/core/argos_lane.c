@@ -156,6 +156,7 @@ void
 argos_lane_park (lane_t *lane, int64_t until_mono, bool careful)
 {
     lane->park_until = until_mono;
+    lane->park_wall = 0;
     lane->careful = careful;
 }
 
@@ -240,10 +241,15 @@ argos_lane_clock_set (argos_core_t *self)
     HASH_ITER (hh, self->services, service, next) {
         DL_FOREACH (service->later, entry)
             s_set_deadline (entry, entry->deadline->wall, s_due);
-        HASH_ITER (hh, service->lanes, lane, next_lane)
+        HASH_ITER (hh, service->lanes, lane, next_lane) {
             DL_FOREACH (lane->entries, entry)
                 if (entry->until)
                     s_set_deadline (entry, entry->until, s_expired);
+            if (lane->state == LANE_PARKED && lane->park_wall && !lane->careful) {
+                lane->park_until = self->mono + (lane->park_wall - self->wall);
+                argos_lane_settle (lane);
+            }
+        }
     }
 }
 
@@ -272,8 +278,10 @@ argos_lane_insert (service_t *service, const char *key, const argos_storage_row_
         return entry;
     }
     s_join (entry, key);
-    if (row->delay_until > self->wall && entry->lane->entries == entry)
+    if (row->delay_until > self->wall && entry->lane->entries == entry) {
+        entry->lane->park_wall = row->delay_until;
         entry->lane->park_until = self->mono + (row->delay_until - self->wall);
+    }
     return entry;
 }
 
@@ -315,7 +323,7 @@ argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t session)
     lane->session = session;
     lane->shown = 0;
     lane->careful = false;
-    lane->park_until = 0;
+    lane->park_until = lane->park_wall = 0;
     lane->service->leased++;
     HASH_ADD (hh_head, self->heads, head, sizeof lane->head, lane);
     argos_timer_clear (&self->timers, &lane->timer);
