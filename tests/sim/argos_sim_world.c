@@ -380,7 +380,8 @@ static bool
 s_dull (const world_t *self)
 {
     for (int i = 0; i < self->peer_count; i++)
-        if (self->peers[i]->out || self->peers[i]->in || self->peers[i]->works)
+        if (self->peers[i]->out || self->peers[i]->in || self->peers[i]->works ||
+            argos_sim_ask_open (self->peers[i]))
             return false;
     return self->net->count == 0;
 }
