@@ -38,7 +38,7 @@ FAULTS=(
     "expire under the holder|actors/store/argos_store_lease.c|s/if (!row\.lease \&\& row\.side \&\&/if (false \&\& row.side \&\&/"
     "send a dead letter again and keep it|actors/store/argos_store_queue.c|s/^    argos_store_run (self, ARGOS_SQL_DEAD_DROP, \"i\", seq);/    (void) seq;/"
     "forget the deadline of a request|broker/core/argos_request.c|s/^    s_refuse (arg, ARGOS_EXPIRED, NULL);//"
-    "answer a request twice|broker/core/argos_request.c|s/^    if (!word)/    if (!word \&\& session->number % 2)/"
+    "answer a request twice|broker/core/argos_request.c|/TRACE_REPLIED/,/s_finish/s/^    s_finish (request);/    if (session->number % 2) s_finish (request);/"
     "give a message up in silence|actors/store/argos_store_lease.c|s/argos_store_bury (self, \&row, argos_err_name (ARGOS_EXPIRED), ans);/argos_store_run (self, ARGOS_SQL_ROW_DROP, \"i\", row.seq);/"
     "count more messages than there were|broker/core/argos_session.c|s/^    session->settled_messages++;/    session->settled_messages += 2;/"
 )
