@@ -33,7 +33,7 @@ static const struct option known[] = { { "home", required_argument, NULL, HOME }
     { "port", required_argument, NULL, PORT }, { "node", required_argument, NULL, NODE },
     { "isolate", no_argument, NULL, ISOLATE }, { "only", required_argument, NULL, ONLY },
     { "broker", required_argument, NULL, BROKER }, { "key", required_argument, NULL, KEY },
-    { ARGOS_CHILD_OPTION + 2, no_argument, NULL, CHILD }, { "version", no_argument, NULL, VERSION },
+    { &ARGOS_CHILD_OPTION[2], no_argument, NULL, CHILD }, { "version", no_argument, NULL, VERSION },
     { "help", no_argument, NULL, HELP }, { NULL, 0, NULL, 0 } };
 
 //  A port number, or -1.

@@ -35,7 +35,7 @@ typedef struct {
         argos_api_config_t api;         //  .
     } config;                           //  Its settings, as a thread
     argos_child_config_t child;         //  Its settings, as a child
-    char *words[WORDS_MAX];             //  Command line of a child
+    char *words[WORDS_MAX];             //  Command line of a child, ours
     char only[48];                      //  A word of it
     char port[16];                      //  .
     const char **env;                   //  Its variables; ours, the strings are not
@@ -170,8 +170,12 @@ s_env (size_t count)
 static void
 s_add_word (peer_t *peer, size_t *count, const char *word)
 {
-    if (*count < WORDS_MAX - 1)
-        peer->words[(*count)++] = (char *) (uintptr_t) word; //  argv is never written to
+    if (*count == WORDS_MAX - 1)
+        return;
+    char *copy = strdup (word);
+    if (!copy)
+        abort ();
+    peer->words[(*count)++] = copy;
 }
 
 //  argosd again, for one actor
@@ -333,6 +337,8 @@ argosd_peers_destroy (argosd_peers_t **self_p)
         return;
     argosd_peers_t *self = *self_p;
     for (size_t i = 0; i < self->count; i++) {
+        for (char **word = self->peers[i].words; *word; word++)
+            free (*word);
         free (self->peers[i].env);
         free (self->peers[i].command);
     }

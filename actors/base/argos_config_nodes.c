@@ -115,7 +115,7 @@ argos_config_place (const char *text, argos_config_place_t *ret_place)
 //  One node of the map. Whether it holds the core is told by an empty broker.
 
 static void
-s_read_node (check_t *check, const char *name, const json_t *value, argos_config_node_t *node)
+s_read_node (check_t *check, const char *name, json_t *value, argos_config_node_t *node)
 {
     const char *member;
     const json_t *item;
@@ -124,7 +124,7 @@ s_read_node (check_t *check, const char *name, const json_t *value, argos_config
     *node = (argos_config_node_t){ .name = name, .broker = "" };
     if (!s_is_name (name, NODE_NAME_MAX))
         s_wrong (check, "nodes", name, NULL, "a name of a-z, 0-9, _ and -, at most 31 characters");
-    json_object_foreach ((json_t *) (uintptr_t) value, member, item)
+    json_object_foreach (value, member, item)
         if (strcmp (member, "actors") != 0 && strcmp (member, "bind") != 0 &&
             strcmp (member, "broker") != 0)
             s_wrong (check, "nodes", name, member, "one of actors, bind, broker");
@@ -170,7 +170,7 @@ s_read_bind (check_t *check, const char *block, const char *name, const json_t *
 }
 
 static void
-s_read_nodes (check_t *check, argos_config_t *config, const json_t *nodes)
+s_read_nodes (check_t *check, argos_config_t *config, json_t *nodes)
 {
     const char *name;
     json_t *value;
@@ -184,7 +184,7 @@ s_read_nodes (check_t *check, argos_config_t *config, const json_t *nodes)
     config->nodes = calloc (json_object_size (nodes), sizeof *config->nodes);
     if (!config->nodes)
         abort ();
-    json_object_foreach ((json_t *) (uintptr_t) nodes, name, value) {
+    json_object_foreach (nodes, name, value) {
         argos_config_node_t *node = &config->nodes[config->node_count++];
         s_read_node (check, name, value, node);
         if (json_object_get (value, "bind"))
@@ -202,7 +202,7 @@ s_read_nodes (check_t *check, argos_config_t *config, const json_t *nodes)
 //  NAME=value for each variable, a new list of new strings; NULL when one is no string.
 
 static char **
-s_read_env (const json_t *env)
+s_read_env (json_t *env)
 {
     const char *name;
     const json_t *value;
@@ -210,7 +210,7 @@ s_read_env (const json_t *env)
     char **list = calloc (json_object_size (env) + 1, sizeof *list);
     if (!list)
         abort ();
-    json_object_foreach ((json_t *) (uintptr_t) env, name, value) {
+    json_object_foreach (env, name, value) {
         if (!json_is_string (value) || strchr (name, '=') ||
             asprintf (&list[count], "%s=%s", name, json_string_value (value)) < 0) {
             for (size_t i = 0; i < count; i++)
@@ -225,16 +225,16 @@ s_read_env (const json_t *env)
 
 static void
 s_read_adapter (
-    check_t *check, const char *platform, const json_t *value, argos_config_adapter_t *adapter)
+    check_t *check, const char *platform, json_t *value, argos_config_adapter_t *adapter)
 {
     const char *account = json_string_value (json_object_get (value, "account"));
-    const json_t *env = json_object_get (value, "env");
+    json_t *env = json_object_get (value, "env");
     const char *member;
     const json_t *item;
     if (!s_is_name (platform, 32))
         s_wrong (
             check, "adapters", platform, NULL, "a platform: a-z, 0-9, _, at most 32 characters");
-    json_object_foreach ((json_t *) (uintptr_t) value, member, item)
+    json_object_foreach (value, member, item)
         if (strcmp (member, "command") != 0 && strcmp (member, "account") != 0 &&
             strcmp (member, "env") != 0)
             s_wrong (check, "adapters", platform, member, "one of command, account, env");
@@ -251,10 +251,10 @@ s_read_adapter (
 }
 
 static void
-s_read_adapters (check_t *check, argos_config_t *config, const json_t *adapters)
+s_read_adapters (check_t *check, argos_config_t *config, json_t *adapters)
 {
     const char *platform;
-    const json_t *value;
+    json_t *value;
     if (!json_object_size (adapters))
         return;
     if (json_object_size (adapters) > ADAPTERS_MAX) {
@@ -264,7 +264,7 @@ s_read_adapters (check_t *check, argos_config_t *config, const json_t *adapters)
     config->adapters = calloc (json_object_size (adapters), sizeof *config->adapters);
     if (!config->adapters)
         abort ();
-    json_object_foreach ((json_t *) (uintptr_t) adapters, platform, value)
+    json_object_foreach (adapters, platform, value)
         s_read_adapter (check, platform, value, &config->adapters[config->adapter_count++]);
 }
 
