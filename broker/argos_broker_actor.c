@@ -47,6 +47,7 @@ typedef struct {
     void *auth;                          //  PAIR to the auth actor; NULL = none
     listener_t listeners[LISTENERS_MAX]; //  What is listened on
     size_t count;                        //  How many
+    argos_broker_cut_fn *on_cut;         //  Told of peers that are put out, or NULL
     bool terminated;                     //  Set by $TERM
     bool failed;                         //  The store is gone
     argos_frame_t *frames[FRAMES_MAX];   //  The message being read
@@ -106,6 +107,16 @@ s_close (void *ctx, uint64_t conn)
     argos_links_t *links = self->listeners[conn >> 32].links;
     if (links)
         argos_links_close (links, conn);
+}
+
+//  A peer has been put out.
+
+static void
+s_put_out (void *ctx, const char *name, const char *reason)
+{
+    broker_t *self = ctx;
+    if (self->on_cut)
+        self->on_cut (name, reason);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -226,11 +237,16 @@ s_take_message (broker_t *self, size_t place)
     if (who.via == ARGOS_VIA_TCP && count > 0)
         who.key = argos_zframe_user (self->frames[0]);
     //  One frame too few makes the pairs odd, which the core refuses by the sender's id
-    if (who.via == ARGOS_VIA_TCP && !*who.key)
+    bool heard = who.via != ARGOS_VIA_TCP || *who.key;
+    if (!heard)
         s_close (self, conn);
     else
-        argos_core_message (
+        heard = argos_core_message (
             self->core, conn, &who, self->frames, count > there ? there - 1 : there);
+    if (listener->links && argos_links_heard (listener->links, conn, heard)) {
+        s_close (self, conn);
+        s_put_out (self, "", "disconnected: 1024 messages in a row without a session");
+    }
     for (size_t i = 0; i < there; i++)
         argos_frame_unref (&self->frames[i]);
     return true;
@@ -486,7 +502,7 @@ s_load (broker_t *self, const argos_core_config_t *limits)
             return -1;
         if (!self->core) {
             argos_core_config_t config = *limits;
-            argos_core_io_t io = { self, s_send, s_store, s_close };
+            argos_core_io_t io = { self, s_send, s_store, s_close, s_put_out };
             config.store_id = page->owner;
             config.boot = page->boot;
             self->core = argos_core_new (&config, &io, s_mono (), s_wall ());
@@ -578,6 +594,7 @@ s_start (broker_t *self, const argos_broker_config_t *config)
 {
     if (s_is_open_tcp (config))
         return "tcp needs the auth actor and a server key";
+    self->on_cut = config->on_cut;
     self->store = s_pair (ARGOS_STORE_INPROC, INDEX_WAIT_MS);
     static const char *const always[] = { "gateway", "turn", NULL };
     if (!self->store || s_load (self, &config->core) != 0 || s_declare (self, always) != 0 ||

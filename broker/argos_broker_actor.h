@@ -21,6 +21,10 @@
 #define ARGOS_STORE_INPROC "inproc://argos.store"   //  Where the store is bound
 #define ARGOS_BIND_MAX 16                           //  Endpoints
 
+//  A peer has been put out: its name ("" when it has told none) and why. Called from the broker's
+//  thread; for the log.
+typedef void (argos_broker_cut_fn) (const char *name, const char *reason);
+
 typedef struct {
     argos_core_config_t core; //  Limits; store_id and boot are filled from the store
     const char *const *bind; //  ipc:// and tcp:// endpoints, NULL-terminated; NULL = none; borrowed
@@ -31,6 +35,7 @@ typedef struct {
     gid_t group;               //  That may connect by ipc too; 0 = none
     const char *const
         *services; //  NULL-terminated, declared by configuration; borrowed until READY
+    argos_broker_cut_fn *on_cut; //  Told of peers that are put out; NULL = nobody
 } argos_broker_config_t;
 
 //  The actor function; config is an argos_broker_config_t.

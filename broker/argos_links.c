@@ -13,11 +13,15 @@
 #include <sys/socket.h>
 #include <uthash.h>
 
+#define UNHEARD_MAX                                                                                \
+    1024 //  A peer may have sent four windows before it knows that its session is over
+
 //  A connection that has sent something
 
 typedef struct {
     uint64_t conn;        //  The owner's name for it
     int fd;               //  Its descriptor
+    int unheard;          //  Messages in a row that no session took
     UT_hash_handle hh;    //  By conn
     UT_hash_handle hh_fd; //  By descriptor
 } link_t;
@@ -116,11 +120,18 @@ argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn
     }
 }
 
-void
-argos_links_close (argos_links_t *self, uint64_t conn)
+static link_t *
+s_link (argos_links_t *self, uint64_t conn)
 {
     link_t *link;
     HASH_FIND (hh, self->links, &conn, sizeof conn, link);
+    return link;
+}
+
+void
+argos_links_close (argos_links_t *self, uint64_t conn)
+{
+    const link_t *link = s_link (self, conn);
     if (link)
         shutdown (link->fd, SHUT_RDWR); //  libzmq closes it, and the monitor says so
 }
@@ -128,8 +139,7 @@ argos_links_close (argos_links_t *self, uint64_t conn)
 void
 argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t cost)
 {
-    link_t *link;
-    HASH_FIND (hh, self->links, &conn, sizeof conn, link);
+    link_t *link = s_link (self, conn);
     if (!link) {
         int fd = argos_zframe_fd (first);
         if (fd < 0)
@@ -145,4 +155,14 @@ argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *firs
         HASH_ADD (hh_fd, self->by_fd, fd, sizeof link->fd, link);
     }
     argos_meter_given (link->fd, cost);
+}
+
+bool
+argos_links_heard (argos_links_t *self, uint64_t conn, bool heard)
+{
+    link_t *link = s_link (self, conn);
+    if (!link)
+        return false;
+    link->unheard = heard ? 0 : link->unheard + 1;
+    return link->unheard == UNHEARD_MAX;
 }

@@ -8,6 +8,7 @@
 
 #include "argos_frame.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct argos_links argos_links_t;
@@ -25,6 +26,9 @@ void argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t
 //  Shut a connection down: nothing more is read from it, and it is lost soon. Nothing when it is
 //  not known.
 void argos_links_close (argos_links_t *self, uint64_t conn);
+//  A message of conn was heard by a session, or was not. Returns true when so many in a row were
+//  not that the connection should be cut.
+bool argos_links_heard (argos_links_t *self, uint64_t conn, bool heard);
 
 //  A message of that cost (see argos_meter.h) has come from conn; first is a frame of it, made by
 //  argos_zframe_recv, but not the routing id.

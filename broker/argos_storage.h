@@ -25,7 +25,7 @@ typedef enum {
     ARGOS_ST_TOPIC,   //  Look up a topic, make it when absent and an owner is named: owner, boot of
                       //  its making, newest kept number, closed
     ARGOS_ST_JOURNAL, //  Kept entries of a topic with number >= number, up to 64 or 256 KiB
-    ARGOS_ST_SERVICE, //  Declare a service (idempotent)
+    ARGOS_ST_SERVICE, //  Change the declaration of a service (idempotent)
     ARGOS_ST_INDEX    //  At start: rows with seq > req->seq, up to 512, in rows[] (more: there are
                       //  more), declared services as rows with seq 0 in the first page; owner = id
                       //  of the store, boot = number of this start
@@ -53,6 +53,15 @@ typedef struct {
     int verdict;        //  Answer: 'v' valid, 'd' done, 'l' lost
 } argos_storage_pair_t;
 
+//  What becomes of a service
+
+typedef enum {
+    ARGOS_SERVICE_DECLARE, //  It is there
+    ARGOS_SERVICE_PAUSE,   //  It is paused, also after a restart
+    ARGOS_SERVICE_RESUME,  //  It is not
+    ARGOS_SERVICE_DROP     //  It is forgotten; refused `busy` while it has rows
+} argos_service_change_t;
+
 typedef struct {
     argos_storage_op_t op;
     uint64_t tag; //  Copied to the answer
@@ -69,10 +78,11 @@ typedef struct {
     bool done;                      //  COMMIT: consumes the row
     bool trusted;   //  COMMIT: the sender has role core (may state hops of a chain it continues)
     bool any_topic; //  COMMIT: may write to topics of other owners
-    int64_t boot;   //  TOPIC: the current boot
-    int64_t number; //  JOURNAL: from
-    int64_t delay_until; //  RELEASE: wall clock, 0 = none
-    bool clean;          //  RELEASE: attempt is taken back
+    argos_service_change_t change; //  SERVICE: what is asked
+    int64_t boot;                  //  TOPIC: the current boot
+    int64_t number;                //  JOURNAL: from
+    int64_t delay_until;           //  RELEASE: wall clock, 0 = none
+    bool clean;                    //  RELEASE: attempt is taken back
     int strikes;     //  RELEASE: -1 = 4, or 1 if something was committed under the lease; else this
                      //  many
     char reject[32]; //  RELEASE: code for the dead letter, "" = none
@@ -94,6 +104,8 @@ typedef struct {
     char type[ARGOS_TYPE_MAX + 1];    //  Message type
     char service[ARGOS_NAME_MAX + 1]; //  Service
     char key[ARGOS_KEY_MAX + 1];      //  Lane
+    char from[ARGOS_NAME_MAX + 1];    //  Base name of the sender
+    bool paused;                      //  Index at start, a declared service: it is paused
     int64_t lease;                    //  Index at start: lease number, 0 = none
     char holder[ARGOS_HOLDER_MAX];    //  Index at start: holder
     int64_t delay_until;              //  Index at start: parked until, wall clock

@@ -49,6 +49,12 @@ s_add (
     };
 }
 
+static void
+s_on_cut (const char *name, const char *reason)
+{
+    argos_log (ARGOS_LOG_WARN, "broker", "disconnected", "peer=%s reason=\"%s\"", name, reason);
+}
+
 //  The rules of retention as the store takes them. Returns how many.
 
 static size_t
@@ -135,7 +141,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->broker.core.ping_ms = config->broker.ping_ms;
     self->broker.core.window_messages = config->broker.window_messages;
     self->broker.core.window_bytes = config->broker.window_bytes;
-    self->broker.core.service_max = config->broker.service_max;
+    self->broker.core.service.messages = config->broker.service_max;
     self->broker.core.ring_bytes = config->broker.ring_bytes;
     self->broker.core.ring_entries = config->broker.ring_entries;
     self->broker.core.linger_ms = config->broker.linger_ms;
@@ -150,6 +156,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->auth.folder = self->keys;
     self->broker.auth = ARGOS_AUTH_INPROC;
     self->broker.group = home->group;
+    self->broker.on_cut = s_on_cut;
     s_add (self, "store", argos_store_actor, &self->store, ARGOS_RESTART_NEVER);
     s_add (self, "auth", argos_auth_actor, &self->auth, ARGOS_RESTART_NEVER);
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);

@@ -147,15 +147,6 @@ argos_store_guard (argos_store_t *self)
         argos_store_run (self, ARGOS_SQL_SAVEPOINT, "");
 }
 
-static bool
-s_service (argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans)
-{
-    if (!argos_name_valid (req->name))
-        return argos_store_refuse (ans, ARGOS_INVALID, "the name of the service is not valid");
-    argos_store_add_service (self, req->name);
-    return true;
-}
-
 typedef bool (handler_fn) (
     argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
 
@@ -168,7 +159,7 @@ static handler_fn *const s_handlers[] = {
     [ARGOS_ST_READ] = argos_store_read,
     [ARGOS_ST_TOPIC] = argos_store_topic,
     [ARGOS_ST_JOURNAL] = argos_store_journal,
-    [ARGOS_ST_SERVICE] = s_service,
+    [ARGOS_ST_SERVICE] = argos_store_service,
     [ARGOS_ST_INDEX] = argos_store_index_page,
 };
 

@@ -57,6 +57,7 @@ argos_store_entered (argos_storage_ans_t *ans, const argos_store_row_t *row, int
     memcpy (entered->type, row->type, sizeof entered->type);
     memcpy (entered->service, row->service, sizeof entered->service);
     memcpy (entered->key, row->key, sizeof entered->key);
+    memcpy (entered->from, row->sender, sizeof entered->from);
     entered->lease = row->lease;
     memcpy (entered->holder, row->holder, sizeof entered->holder);
     entered->delay_until = row->delay_until;

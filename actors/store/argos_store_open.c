@@ -1,4 +1,4 @@
-//  argos_store_open - opening: migrations, identity, the services.
+//  argos_store_open - opening: migrations, identity, the index.
 //
 //  Invariant: migrations run in the order of their numbers, each once, all in one transaction with
 //  the count of the boot; user_version is the number of the last one. A database that is newer than
@@ -12,17 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define APPLICATION_ID 1095911247 //  "ARGO"
 #define INDEX_PAGE 512            //  Rows of a page of the index
 #define REASON_SIZE 256           //  Bytes of a reason
 #define FOLDER "sql/"             //  Where the migrations are among the embedded files
-
-struct argos_store_service {
-    UT_hash_handle hh;             //  By name
-    char name[ARGOS_NAME_MAX + 1]; //  Name
-};
 
 static int64_t
 s_pragma (argos_store_t *self, const char *sql)
@@ -135,81 +129,6 @@ argos_store_start (argos_store_t *self, char *reason)
     return argos_store_exec (self, "COMMIT");
 }
 
-bool
-argos_store_has_service (const argos_store_t *self, const char *name)
-{
-    argos_store_service_t *service = NULL;
-    HASH_FIND_STR (self->services, name, service);
-    return service != NULL;
-}
-
-static void
-s_remember (argos_store_t *self, const char *name)
-{
-    argos_store_service_t *service = calloc (1, sizeof *service);
-    if (!service)
-        abort ();
-    argos_store_text_copy (service->name, name, sizeof service->name);
-    HASH_ADD_STR (self->services, name, service);
-}
-
-//  Declares a service; a repeat changes nothing.
-
-int
-argos_store_add_service (argos_store_t *self, const char *name)
-{
-    if (argos_store_has_service (self, name))
-        return 0;
-    self->services_dirty = true;
-    if (argos_store_run (self, ARGOS_SQL_SERVICE_ADD, "si", name, self->now) != 0)
-        return -1;
-    s_remember (self, name);
-    return 0;
-}
-
-//  Reads the services anew: at start, and after a transaction that was undone.
-
-int
-argos_store_load_services (argos_store_t *self)
-{
-    argos_store_free_services (self);
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SERVICE_ALL, "");
-    while (stmt) {
-        char name[ARGOS_NAME_MAX + 1];
-        argos_store_text (stmt, 0, name, sizeof name);
-        s_remember (self, name);
-        if (!argos_store_next (self, stmt))
-            break;
-    }
-    argos_store_end (self, ARGOS_SQL_SERVICE_ALL);
-    self->services_dirty = false;
-    return self->failed ? -1 : 0;
-}
-
-void
-argos_store_free_services (argos_store_t *self)
-{
-    argos_store_service_t *service = self->services;
-    HASH_CLEAR (hh, self->services); //  Frees the table only
-    while (service) {
-        argos_store_service_t *next = service->hh.next;
-        free (service);
-        service = next;
-    }
-}
-
-static void
-s_service_rows (
-    argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg)
-{
-    argos_storage_row_t entry = { .seq = 0 };
-    for (const argos_store_service_t *service = self->services; service;
-         service = service->hh.next) {
-        memcpy (entry.service, service->name, sizeof entry.service);
-        fn (arg, &entry);
-    }
-}
-
 int
 argos_store_index (
     argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg)
@@ -229,7 +148,7 @@ argos_store_index (
     argos_store_clear (&scratch);
     if (self->failed)
         return -1;
-    s_service_rows (self, fn, arg);
+    argos_store_service_rows (self, fn, arg);
     return 0;
 }
 
@@ -247,7 +166,7 @@ argos_store_index_page (
     memcpy (ans->owner, self->info.store_id, sizeof self->info.store_id);
     ans->boot = self->info.boot;
     if (req->seq == 0)
-        s_service_rows (self, s_append_row, ans);
+        argos_store_service_rows (self, s_append_row, ans);
     sqlite3_stmt *stmt =
         argos_store_query (self, ARGOS_SQL_INDEX, "ii", req->seq, (int64_t) INDEX_PAGE + 1);
     for (int count = 0; stmt; count++) {

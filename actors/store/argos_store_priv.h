@@ -33,6 +33,9 @@ typedef enum {
     ARGOS_SQL_META_PUT,
     ARGOS_SQL_SERVICE_ADD,
     ARGOS_SQL_SERVICE_ALL,
+    ARGOS_SQL_SERVICE_PAUSE,
+    ARGOS_SQL_SERVICE_DROP,
+    ARGOS_SQL_SERVICE_ROW,
     ARGOS_SQL_SEQUENCE,
     ARGOS_SQL_INDEX,
     ARGOS_SQL_SEEN_ADD,
@@ -250,6 +253,10 @@ bool argos_store_has_service (const argos_store_t *self, const char *name);
 int argos_store_add_service (argos_store_t *self, const char *name);
 int argos_store_load_services (argos_store_t *self);
 void argos_store_free_services (argos_store_t *self);
+void argos_store_service_rows (
+    argos_store_t *self, void (*fn) (void *arg, const argos_storage_row_t *row), void *arg);
+bool argos_store_service (
+    argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
 
 //  argos_store_space.c
 void argos_store_ballast_make (argos_store_t *self);

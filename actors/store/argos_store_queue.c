@@ -153,7 +153,8 @@ argos_store_dead_redrive (argos_store_t *self, argos_store_unit_t *unit)
     argos_store_run (self, ARGOS_SQL_DEAD_REDRIVE, "iii", seq, redriven, self->now);
     if (!s_drop (self, unit, seq))
         return false;
-    if (argos_store_row_get (self, redriven, &row, &header, &body))
+    if (argos_store_row_get (self, redriven, &row, &header, &body) &&
+        argos_store_add_service (self, row.service) == 0) //  It may have been forgotten since
         argos_store_entered (unit->ans, &row, (int64_t) (header->size + (body ? body->size : 0)));
     if (!self->failed && row.side)
         argos_store_run (

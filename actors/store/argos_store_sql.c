@@ -30,7 +30,10 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     [ARGOS_SQL_SERVICE_ADD] = "INSERT INTO services (name, declared_at) VALUES (?1, ?2)"
                               " ON CONFLICT DO NOTHING",
-    [ARGOS_SQL_SERVICE_ALL] = "SELECT name FROM services ORDER BY name",
+    [ARGOS_SQL_SERVICE_ALL] = "SELECT name, paused FROM services ORDER BY name",
+    [ARGOS_SQL_SERVICE_PAUSE] = "UPDATE services SET paused = ?2 WHERE name = ?1",
+    [ARGOS_SQL_SERVICE_DROP] = "DELETE FROM services WHERE name = ?1",
+    [ARGOS_SQL_SERVICE_ROW] = "SELECT 1 FROM queue WHERE service = ?1 LIMIT 1",
     [ARGOS_SQL_SEQUENCE] =
         "SELECT max (ifnull ((SELECT seq FROM sqlite_sequence WHERE name = 'queue'), 0),"
         " ifnull ((SELECT max (seq) FROM dead), 0))",

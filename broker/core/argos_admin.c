@@ -19,6 +19,40 @@ static const struct {
     { "broker.trace", argos_stats_trace, "broker.trace.result" },
 };
 
+//  Orders answer for themselves: broker.done, or refused; some only when the store has answered
+
+static const struct {
+    const char *type; //  Order
+    void (*obey) (session_t *session, const argos_header_t *header, const json_t *body);
+} orders[] = {
+    { "peer.drain", argos_drain_order },
+    { "service.pause", argos_service_pause },
+    { "service.drop", argos_service_drop },
+};
+
+//  Obeys an order. Returns false when it is none.
+
+static bool
+s_order (session_t *session, const argos_header_t *header, const argos_frame_t *frame)
+{
+    size_t row = 0, count = sizeof orders / sizeof orders[0];
+    while (row < count && strcmp (orders[row].type, header->type) != 0)
+        row++;
+    if (row == count)
+        return false;
+    json_t *body = argos_core_body (session->core, session->conn, header, frame);
+    if (body)
+        orders[row].obey (session, header, body);
+    json_decref (body);
+    return true;
+}
+
+void
+argos_admin_done (session_t *session, const char *id)
+{
+    argos_core_word (session->core, session->conn, "broker.done", id, "{}");
+}
+
 void
 argos_admin_request (session_t *session, const argos_header_t *header, const argos_frame_t *frame)
 {
@@ -26,6 +60,8 @@ argos_admin_request (session_t *session, const argos_header_t *header, const arg
     size_t row = 0, count = sizeof requests / sizeof requests[0];
     while (row < count && strcmp (requests[row].type, header->type) != 0)
         row++;
+    if (row == count && s_order (session, header, frame))
+        return;
     if (row == count) {
         argos_core_refuse (self, session->conn, header->id, ARGOS_UNKNOWN_TYPE,
             "the broker answers no such request", -1, false);

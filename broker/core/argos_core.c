@@ -14,6 +14,7 @@
 
 #define TIMERS_PER_TICK 256 //  So that a burst of deadlines doesn't hold up messages
 #define CLOCK_SET_MS 1000   //  The wall clock has been set when the clocks differ by so much
+#define BEYOND_MAX 64       //  Messages of a session beyond its window
 
 //  The interned names of message types: a row of the index keeps a pointer
 
@@ -33,7 +34,9 @@ argos_core_config_init (argos_core_config_t *config)
         .ping_ms = 2000,
         .window_messages = 256,
         .window_bytes = 4 << 20,
-        .service_max = 2000000,
+        .service = { 2000000, (int64_t) 8 << 30 },
+        .lane = { 100000, (int64_t) 1 << 30 },
+        .peer = { 1500000, (int64_t) 4 << 30 },
         .ring_bytes = 64 << 20,
         .ring_entries = 4096,
         .linger_ms = 300000,
@@ -83,6 +86,7 @@ s_free_entries (entry_t *entries)
 {
     entry_t *entry, *next;
     DL_FOREACH_SAFE (entries, entry, next) {
+        argos_limit_remove (entry);
         free (entry->deadline);
         free (entry->key);
         free (entry);
@@ -155,6 +159,7 @@ argos_core_destroy (argos_core_t **self_p)
     argos_trace_destroy (&self->trace);
     HASH_CLEAR (hh_head, self->heads);
     s_free_services (self);
+    argos_drain_free (self);
     struct intern *name, *next_name;
     HASH_ITER (hh, self->types, name, next_name) {
         HASH_DEL (self->types, name); //  NOLINT(clang-analyzer-unix.Malloc): each is freed once
@@ -238,6 +243,16 @@ s_count_out (argos_core_t *self, uint64_t conn, int64_t bytes)
         s_add_traffic (&session->traffic, &one);
 }
 
+//  The session behind a connection, NULL = none.
+
+static session_t *
+s_session (argos_core_t *self, uint64_t conn)
+{
+    session_t *session;
+    HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
+    return session;
+}
+
 //  Send one message with the given frames; meta is made into a frame. Returns 0, or -1 when the
 //  connection takes nothing.
 
@@ -251,7 +266,24 @@ argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const 
     if (rc == 0)
         s_count_out (self, conn, s_bytes (frames, 4));
     argos_frame_unref (&meta_frame);
+    //  Looked up only when there is something to be changed
+    session_t *session = rc != 0 || self->slow_sessions ? s_session (self, conn) : NULL;
+    if (session && rc != 0)
+        argos_slow_begin (session, false);
+    else if (session)
+        argos_slow_end (session);
     return rc;
+}
+
+//  An answer did not reach the session, and nobody will send it again: all but what is told
+//  anyway.
+
+static void
+s_owe (argos_core_t *self, uint64_t conn, const char *type)
+{
+    session_t *session = s_session (self, conn);
+    if (session && strcmp (type, "pong") != 0 && strcmp (type, "credit") != 0)
+        argos_slow_begin (session, true);
 }
 
 //  Send one of the broker's own words.
@@ -260,16 +292,30 @@ void
 argos_core_word (
     argos_core_t *self, uint64_t conn, const char *type, const char *re, const char *body)
 {
+    argos_core_word_on (self, conn, type, re, 0, 0, body);
+}
+
+//  The same about a lease, when seq is not 0.
+
+void
+argos_core_word_on (argos_core_t *self, uint64_t conn, const char *type, const char *re,
+    int64_t seq, int64_t lease, const char *body)
+{
     argos_writer_t *text = &self->text;
     argos_writer_clear (text);
     argos_writer_raw (text, "{");
     argos_writer_member_string (text, "type", type);
     if (*re)
         argos_writer_member_string (text, "re", re);
+    if (seq) {
+        argos_writer_member_int (text, "seq", seq);
+        argos_writer_member_int (text, "lease", lease);
+    }
     argos_writer_raw (text, "}");
     argos_frame_t *header = argos_frame_new (text->data, text->size);
     argos_frame_t *content = argos_frame_new (body, strlen (body));
-    argos_core_put (self, conn, header, "{}", 2, content);
+    if (argos_core_put (self, conn, header, "{}", 2, content) != 0)
+        s_owe (self, conn, type);
     argos_frame_unref (&header);
     argos_frame_unref (&content);
 }
@@ -338,8 +384,7 @@ argos_core_outstanding (const argos_core_t *self)
 void
 argos_core_gone (argos_core_t *self, uint64_t conn)
 {
-    session_t *session;
-    HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
+    session_t *session = s_session (self, conn);
     if (session)
         session->quiet = true;
 }
@@ -356,8 +401,10 @@ void
 argos_core_load (argos_core_t *self, const argos_storage_row_t *row)
 {
     service_t *service = argos_service_declare (self, row->service, true);
-    if (!row->seq)
+    if (!row->seq) {
+        service->paused = row->paused;
         return;
+    }
     entry_t *entry = argos_lane_insert (service, row->key, row);
     if (row->lease && entry->lane)
         argos_lane_leased (entry->lane, row->seq, row->lease, 0);
@@ -533,8 +580,8 @@ s_application (session_t *session, const argos_header_t *header, argos_frame_t *
     return false;
 }
 
-//  Count a message against the window. What is not a durable commit or a read is settled at once by
-//  its handler's end.
+//  Count a message against the window; who does not keep to it is put out. What is not a durable
+//  commit or a read is settled at once by its handler's end. Returns false when it is refused.
 
 static bool
 s_count (session_t *session, const argos_header_t *header, int64_t bytes)
@@ -545,7 +592,10 @@ s_count (session_t *session, const argos_header_t *header, int64_t bytes)
         session->got_bytes <= session->granted_bytes)
         return true;
     argos_core_refuse (session->core, session->conn, header->id, ARGOS_CREDIT, NULL, -1, false);
-    argos_session_settle (session, bytes);
+    if (++session->beyond >= BEYOND_MAX)
+        argos_session_cut (session, CUT_CREDIT, -1);
+    else
+        argos_session_settle (session, bytes);
     return false;
 }
 
@@ -606,18 +656,18 @@ s_form (argos_frame_t **frames, size_t count)
     return NULL;
 }
 
-void
+bool
 argos_core_message (
     argos_core_t *self, uint64_t conn, const argos_who_t *who, argos_frame_t **frames, size_t count)
 {
     argos_header_t header;
     const char *reason = NULL;
-    session_t *session;
-    HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
+    session_t *session = s_session (self, conn);
+    bool heard = false;
 
     if (count < 1 || frames[0]->size != 3 || memcmp (frames[0]->data, "AR1", 3) != 0) {
         argos_core_refuse (self, conn, "", ARGOS_INVALID, "the first frame is AR1", -1, false);
-        return;
+        return false;
     }
     header.id[0] = 0;
     argos_err_t code = count < 2
@@ -636,9 +686,15 @@ argos_core_message (
         argos_session_hello (self, conn, who, &header, frames[3]);
     else if (!session || !session->open)
         argos_core_refuse (self, conn, header.id, ARGOS_NO_SESSION, NULL, -1, false);
-    else
+    else {
+        heard = true;
         s_dispatch (session, &header, frames, count);
+        session = s_session (self, conn);
+        if (session && session->open && session->quiet && !session->slow)
+            argos_slow_over (session);
+    }
     argos_intake_pump (self);
+    return heard;
 }
 
 void
@@ -653,8 +709,10 @@ argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans)
     switch (item->op) {
     case ARGOS_ST_COMMIT:
     case ARGOS_ST_READ:
-    case ARGOS_ST_SERVICE:
         argos_intake_answered (self, item, ans);
+        break;
+    case ARGOS_ST_SERVICE:
+        argos_service_changed (self, item, ans);
         break;
     case ARGOS_ST_LEASE:
         argos_lease_answered (self, item, ans);

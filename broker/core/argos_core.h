@@ -36,23 +36,45 @@ typedef struct {
     void (*store) (void *ctx, argos_storage_req_t *req);
     //  Cut a connection: nothing comes from it any more. NULL = can't be done
     void (*close) (void *ctx, uint64_t conn);
+    //  A peer has been put out, and why: for the log. NULL = nobody cares
+    void (*put_out) (void *ctx, const char *name, const char *reason);
 } argos_core_io_t;
 
+//  What may wait for something, for admissions from outside a lease. From half of it on, who sends
+//  there gets a narrow window.
+
 typedef struct {
-    const char *store_id;    //  Identity of the database
-    int64_t boot;            //  Number of this start
-    int64_t lease_ms;        //  Silence that ends leases (15000)
-    int64_t quiet_ms;        //  Silence after which nothing new is leased (6000)
-    int64_t ping_ms;         //  Told to peers (2000)
-    int64_t window_messages; //  Send window of a peer (256)
-    int64_t window_bytes;    //  The same in bytes (4 MiB)
-    int64_t
-        service_max;    //  Hard limit of waiting messages of one service for admissions (2,000,000)
-    int64_t ring_bytes; //  All topic rings together (64 MiB)
+    int64_t messages; //  How many
+    int64_t bytes;    //  Of header and body
+} argos_core_limit_t;
+
+//  What the configuration says of one service
+
+typedef struct {
+    const char *service; //  Its name
+    int64_t hold_max_ms; //  A lease that is held longer is ended; 0 = never
+    int64_t max;         //  Messages that wait for it; 0 = as for all
+    int64_t lane_max;    //  Messages that wait in one of its lanes; 0 = as for all
+} argos_core_service_t;
+
+typedef struct {
+    const char *store_id;                 //  Identity of the database
+    int64_t boot;                         //  Number of this start
+    int64_t lease_ms;                     //  Silence that ends leases (15000)
+    int64_t quiet_ms;                     //  Silence after which nothing new is leased (6000)
+    int64_t ping_ms;                      //  Told to peers (2000)
+    int64_t window_messages;              //  Send window of a peer (256)
+    int64_t window_bytes;                 //  The same in bytes (4 MiB)
+    argos_core_limit_t service;           //  What waits for one service (2,000,000; 8 GiB)
+    argos_core_limit_t lane;              //  In one lane (100,000; 1 GiB)
+    argos_core_limit_t peer;              //  From one peer, all its instances (1,500,000; 4 GiB)
+    const argos_core_service_t *services; //  Particular services; borrowed, as long as the core
+    size_t service_count;                 //  How many
+    int64_t slow_ms;       //  How long a reader or a connection may take nothing (30000)
+    int64_t ring_bytes;    //  All topic rings together (64 MiB)
     int64_t ring_entries;  //  Entries of one ring (4096)
     int64_t linger_ms;     //  How long a closed topic stays in memory (300000)
     int64_t trace_entries; //  Records of the trace (65536, at most 4 MiB); 0 = none
-    int64_t slow_ms;       //  How long a reader may take nothing of what waits for it (30000)
     const char *roles; //  JSON object of argos_access_new, checked before; NULL = none; borrowed
     const char *const *ipc_roles; //  As for argos_access_new, checked before; borrowed
     const char *tokens; //  Tokens of this start, as for argos_keyring_new; NULL = none; borrowed
@@ -73,8 +95,9 @@ void argos_core_load (argos_core_t *self, const argos_storage_row_t *row);
 void argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall);
 
 //  A message from connection conn (unique over all listeners), which is always the same who. Frames
-//  are borrowed; frames[0] is "AR1".
-void argos_core_message (argos_core_t *self, uint64_t conn, const argos_who_t *who,
+//  are borrowed; frames[0] is "AR1". Returns whether a session took it: false when it was refused
+//  without one, a hello included.
+bool argos_core_message (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     argos_frame_t **frames, size_t count);
 
 //  An answer of the store; borrowed.

@@ -30,6 +30,7 @@ typedef struct item item_t;
 typedef struct request request_t;
 typedef struct subscription subscription_t;
 typedef struct pattern pattern_t;
+typedef struct sender sender_t;
 
 //  Whom a store request is served before
 
@@ -50,6 +51,7 @@ typedef struct {
     uint64_t trace_key;              //  To a service: hash of its id, for the trace
     char trace_id[ARGOS_TRACE_TEXT]; //  and its beginning
     int64_t not_before, until;       //  Wall msec, 0 = none
+    int64_t bytes;                   //  To a service: of header and body
     bool side, urgent;               //  Flags
     uint64_t reserved;               //  Session that gets it leased on insert; 0 = none
 } part_t;
@@ -63,7 +65,7 @@ struct item {
     uint64_t session;          //  Who waits for the answer; 0 = the core itself
     char id[ARGOS_ID_MAX + 1]; //  Id to be answered
     argos_storage_req_t *req;  //  Until it is handed to the store
-    int64_t seq, lease, n;     //  Lease that it is about
+    int64_t seq, lease, n;     //  Lease that it is about. SERVICE: n is the change
     bool done, durable;        //  Commit: consumes; a single durable message rather than a commit
     int64_t bytes;             //  Counted in the session's window; -1 = not counted
     int64_t delay;             //  RELEASE: msec that the lane waits
@@ -71,6 +73,8 @@ struct item {
     lane_t *lane;              //  LEASE, MAIL, RELEASE: lane that waits, its `inserting` counts us
     topic_t *topic;            //  TOPIC, JOURNAL: its `busy` counts us
     service_t *service;        //  SERVICE: which
+    bool order;                //  SERVICE: asked for by an operator
+    bool end;                  //  RELEASE: the holder is told that its lease was ended
     char from[ARGOS_NAME_MAX + 1]; //  COMMIT: base name of the sender, as it is stored
     size_t part_count;             //  Parts
     part_t *parts;                 //  part_count of them
@@ -103,6 +107,12 @@ struct session {
     char account[ARGOS_NAME_MAX + 1];      //  That its key is for, "" = any
     bool open;                             //  Welcome has been sent
     bool quiet;          //  Silent, or its connection took nothing: nothing new is leased to it
+    bool drained;        //  Nothing new by order of an operator
+    bool pressed;        //  What it sent last goes to where half of a limit is used
+    bool owed;           //  An answer did not reach it: it has to say hello again
+    int64_t slow;        //  Since when its connection takes nothing, mono msec; 0 = it does
+    int64_t beyond;      //  Messages beyond its window
+    argos_timer_t probe; //  While slow: tries again
     int64_t heard;       //  Last sign of life, mono msec
     argos_timer_t timer; //  Looks for silence
     int64_t settled_messages, settled_bytes; //  Received and dealt with
@@ -132,6 +142,7 @@ struct worker {
     session_t *session;    //  Who
     service_t *service;    //  What
     int64_t slots, used;   //  Leases and requests at most, and now
+    int64_t weight;        //  Its share of the work
     char **types;          //  NULL = all; else NULL-terminated, ours
     worker_t *prev, *next; //  In the service's list, in rotation
     worker_t *snext;       //  In the session's list
@@ -159,6 +170,10 @@ struct service {
     argos_core_t *core;                     //  Ours
     char name[ARGOS_NAME_MAX + 1];          //  Name
     bool stored;                            //  Its declaration is in the store
+    bool paused;                            //  Nothing is handed out
+    int busy;                               //  Parts and changes with the store that refer to it
+    int64_t hold_max_ms;                    //  Longest lease, 0 = any
+    argos_core_limit_t limit, lane_limit;   //  What may wait for it, and in one lane
     lane_t *lanes;                          //  By key
     lane_t *ready[2];                       //  Lanes whose head can be leased: urgent, ordinary
     lane_t *unmatched;                      //  Lanes whose head no free worker takes
@@ -167,6 +182,8 @@ struct service {
     request_t *requests;                    //  Waiting for a worker
     int64_t requests_count, requests_bytes; //  How many, how large
     int64_t waiting;                        //  Rows, leased ones included
+    int64_t bytes;                          //  Of these
+    int64_t urgent;                         //  Urgent ones of these
     int64_t leased;                         //  Leased rows
     argos_age_t ages;                       //  Of its rows that are in a lane, in AGE_MS
     int64_t in, done, refused;              //  Messages and requests since the start
@@ -189,8 +206,10 @@ struct entry {
     lane_t *lane;         //  Where it stands; NULL while not_before is to come
     service_t *service;   //  Its service
     int64_t until;        //  Wall msec, 0 = never
+    sender_t *sender;     //  Whose it is
     deadline_t *deadline; //  until or not_before; NULL = none
     char *key;            //  Only while not_before is to come
+    uint32_t bytes;       //  Of header and body
     uint8_t strikes;      //  So far
     bool side, urgent;    //  Flags
     bool shown;           //  Side: shown, or being shown, to the present holder
@@ -207,20 +226,22 @@ typedef enum {
 } lane_state_t;
 
 struct lane {
-    service_t *service;  //  Its service
-    char *key;           //  Its key, ours
-    lane_state_t state;  //  See above
-    lane_t **list;       //  Ready list that it stands in; NULL = none
-    lane_t *prev, *next; //  In that list
-    entry_t *entries;    //  In order of seq
-    int64_t urgent;      //  Urgent entries among them
-    int inserting;       //  Requests to the store that refer to it
-    int64_t park_until;  //  Mono msec, 0 = not parked
-    int64_t park_wall;   //  Wall msec that park_until was made from at start, 0 = from none
-    bool careful;        //  Parked because of strikes: side messages don't end it
-    argos_timer_t
-        timer;        //  Parked: its end. Leased to someone who is not here: the end of the lease
-    uint64_t session; //  LEASED, ASKED: holder; 0 = not connected since our start
+    service_t *service;     //  Its service
+    char *key;              //  Its key, ours
+    lane_state_t state;     //  See above
+    lane_t **list;          //  Ready list that it stands in; NULL = none
+    lane_t *prev, *next;    //  In that list
+    entry_t *entries;       //  In order of seq
+    int64_t count, bytes;   //  Of them
+    int64_t urgent;         //  Urgent entries among them
+    int inserting;          //  Requests to the store that refer to it
+    int64_t park_until;     //  Mono msec, 0 = not parked
+    int64_t park_wall;      //  Wall msec that park_until was made from at start, 0 = from none
+    bool careful;           //  Parked because of strikes: side messages don't end it
+    bool alone;             //  Counted in the core's alone
+    int64_t hold_until;     //  LEASED: mono msec, 0 = for ever
+    argos_timer_t timer;    //  PARKED: its end. LEASED: the end of the lease, when there is one
+    uint64_t session;       //  LEASED, ASKED: holder; 0 = not connected since our start
     int64_t head, lease;    //  LEASED, ASKED: row and lease number
     int64_t shown;          //  LEASED: side messages shown and not taken
     UT_hash_handle hh;      //  In the service, by key
@@ -292,6 +313,23 @@ struct pattern {
     pattern_t *sprev, *snext;    //  In the session's list
 };
 
+//  A peer, without instance number and node, that has messages in the queue
+
+struct sender {
+    int64_t messages, bytes;       //  That wait
+    UT_hash_handle hh;             //  By name
+    char name[ARGOS_NAME_MAX + 1]; //  Base name
+};
+
+//  A peer that an operator has drained
+
+typedef struct drained {
+    UT_hash_handle hh;             //  By name
+    char name[ARGOS_NAME_MAX + 1]; //  Full name
+} drained_t;
+
+typedef enum { CUT_CREDIT, CUT_SLOW, CUT_COUNT } cut_t;
+
 struct argos_core {
     argos_core_config_t config;       //  Copy
     char store_id[33];                //  Copy
@@ -324,7 +362,11 @@ struct argos_core {
     int64_t rings_bytes;              //  All rings together
     struct intern *types;             //  Interned type names
     int64_t careful_until;            //  Before this no message with 8 strikes is leased
-    int64_t over_soft;                //  Services above the soft limit
+    int64_t alone;                    //  Leases of such messages: one at most, but after a restart
+    sender_t *senders;                //  By base name
+    drained_t *drained;               //  By full name
+    int64_t slow_sessions;            //  Whose connection takes nothing
+    int64_t cuts[CUT_COUNT];          //  Peers put out, by reason
     int64_t refused[ARGOS_ERR_COUNT]; //  How often each code was sent
     uint64_t affinity[4096];          //  Last worker (session) of a lane, by hash
 };
@@ -335,6 +377,8 @@ json_t *argos_core_body (
     argos_core_t *self, uint64_t conn, const argos_header_t *header, const argos_frame_t *frame);
 void argos_core_word (
     argos_core_t *self, uint64_t conn, const char *type, const char *re, const char *body);
+void argos_core_word_on (argos_core_t *self, uint64_t conn, const char *type, const char *re,
+    int64_t seq, int64_t lease, const char *body);
 void argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos_err_t code,
     const char *reason, int part, bool sent);
 int argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const char *meta,
@@ -355,6 +399,8 @@ void argos_session_end (session_t **session_p, int strikes);
 void argos_session_heard (session_t *session);
 void argos_session_settle (session_t *session, int64_t bytes);
 void argos_session_grant (session_t *session);
+void argos_session_tell_grant (session_t *session);
+void argos_session_wake (session_t *session);
 bool argos_session_may_send (
     const session_t *session, argos_to_t to, const char *name, const argos_header_t *header);
 bool argos_session_any_topic (const session_t *session);
@@ -362,6 +408,7 @@ bool argos_session_may_say (
     const session_t *session, const argos_header_t *header, const argos_frame_t *body);
 bool argos_session_may_serve (const session_t *session, const char *service);
 bool argos_session_may_read (const session_t *session, const char *topic, bool pattern);
+void argos_session_cut (session_t *session, cut_t why, int strikes);
 session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);
 void argos_session_free (session_t *session);
 
@@ -375,7 +422,30 @@ worker_t *argos_service_pick (service_t *service, const char *key, const char *t
 void argos_service_leave (session_t *session);
 void argos_service_free_slot (service_t *service, uint64_t session);
 void argos_service_woken (session_t *session);
-void argos_service_count (service_t *service, int64_t delta);
+bool argos_service_lighter (const worker_t *worker, const worker_t *other);
+void argos_service_forget (service_t *service, const char *key);
+void argos_service_pause (session_t *session, const argos_header_t *header, const json_t *body);
+void argos_service_drop (session_t *session, const argos_header_t *header, const json_t *body);
+void argos_service_changed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans);
+
+//  argos_limit.c
+void argos_limit_service (service_t *service);
+void argos_limit_add (entry_t *entry, const char *base);
+void argos_limit_remove (entry_t *entry);
+sender_t *argos_limit_sender (argos_core_t *self, const char *base);
+const char *argos_limit_refuses (
+    session_t *session, const service_t *service, const char *key, bool urgent, int64_t bytes);
+bool argos_limit_soft (const argos_core_limit_t *limit, int64_t messages, int64_t bytes);
+
+//  argos_drain.c
+void argos_drain_order (session_t *session, const argos_header_t *header, const json_t *body);
+bool argos_drain_holds (argos_core_t *self, const char *name);
+void argos_drain_free (argos_core_t *self);
+
+//  argos_slow.c
+void argos_slow_begin (session_t *session, bool owed);
+void argos_slow_end (session_t *session);
+void argos_slow_over (session_t *session);
 
 //  argos_request.c
 void argos_request_new (session_t *session, const argos_header_t *header, argos_frame_t **frames);
@@ -392,7 +462,10 @@ void argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t sessi
 void argos_lane_freed (lane_t *lane, int strikes);
 void argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count);
 void argos_lane_settle (lane_t *lane);
-void argos_lane_park (lane_t *lane, int64_t until_mono, bool careful);
+void argos_lane_park (lane_t *lane, int64_t until_mono);
+void argos_lane_alone (lane_t *lane);
+void argos_lane_not_alone (lane_t *lane);
+bool argos_lane_hold_back (lane_t *lane);
 void argos_lane_show (lane_t *lane);
 void argos_lane_unshow (lane_t *lane, int64_t seq);
 void argos_lane_unlink (lane_t *lane);
@@ -400,7 +473,7 @@ lane_t *argos_lane_of_head (argos_core_t *self, int64_t seq);
 void argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans);
 //  The wall clock was set: what waits for a time of it waits anew.
 void argos_lane_clock_set (argos_core_t *self);
-void argos_lane_lost (lane_t *lane, argos_err_t code);
+void argos_lane_lost (lane_t *lane);
 void argos_lane_adopt (lane_t *lane, uint64_t session);
 
 //  argos_lease.c
@@ -410,6 +483,7 @@ void argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t 
     const char *cause, argos_frame_t *header, argos_frame_t *body);
 void argos_lease_given_back (session_t *session, const argos_header_t *header, argos_frame_t *body);
 void argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean);
+void argos_lease_end (lane_t *lane);
 void argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 void argos_lease_mail (lane_t *lane, entry_t *entry);
 void argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
@@ -463,6 +537,8 @@ void argos_subscribe_free_pattern (pattern_t *pattern);
 //  argos_admin.c
 void argos_admin_request (
     session_t *session, const argos_header_t *header, const argos_frame_t *frame);
+
+void argos_admin_done (session_t *session, const char *id);
 
 //  argos_stats.c
 void argos_stats_note (argos_core_t *self, argos_trace_note_t note);

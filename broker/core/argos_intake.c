@@ -116,6 +116,8 @@ s_unreserve (part_t *part)
 static void
 s_drop_part (part_t *part)
 {
+    if (part->service)
+        part->service->busy--;
     if (part->lane) {
         part->lane->inserting--;
         s_unreserve (part);
@@ -146,6 +148,8 @@ argos_intake_forget (session_t *session)
         }
         if (item->topic)
             item->topic->busy--;
+        if (item->service)
+            item->service->busy--;
         argos_intake_free (item);
     }
 }
@@ -221,20 +225,24 @@ s_fault (argos_err_t code, const char *reason, int part)
 //  One part to a service: it must be declared, and admissions stay below the hard limit.
 
 static fault_t
-s_service_part (
-    session_t *session, const argos_header_t *header, bool admission, int index, part_t *part)
+s_service_part (session_t *session, const argos_header_t *header, bool admission, int64_t bytes,
+    int index, part_t *part)
 {
     argos_core_t *self = session->core;
     service_t *service = argos_service_find (self, header->name);
     if (!service)
         return s_fault (ARGOS_NO_SERVICE, NULL, index);
-    if (admission && !header->urgent && service->waiting >= self->config.service_max) {
+    const char *key = header->has_key ? header->key : header->id;
+    const char *full =
+        admission ? argos_limit_refuses (session, service, key, header->urgent, bytes) : NULL;
+    if (full) {
         service->refused++;
-        return s_fault (ARGOS_BUSY, "the service has reached its limit of waiting messages", index);
+        return s_fault (ARGOS_BUSY, full, index);
     }
     part->service = service;
-    part->key = strdup (header->has_key ? header->key : header->id);
+    part->key = strdup (key);
     assert (part->key);
+    part->bytes = bytes;
     part->side = header->side;
     part->urgent = header->urgent;
     part->not_before = header->not_before;
@@ -246,7 +254,8 @@ s_service_part (
 //  when all parts are good.
 
 static fault_t
-s_part (session_t *session, const argos_header_t *header, bool admission, int index, part_t *part)
+s_part (session_t *session, const argos_header_t *header, bool admission, int64_t bytes, int index,
+    part_t *part)
 {
     if (!argos_session_may_send (session, header->to, header->name, header))
         return s_fault (ARGOS_DENIED, NULL, index);
@@ -256,7 +265,7 @@ s_part (session_t *session, const argos_header_t *header, bool admission, int in
     case ARGOS_TO_SERVICE:
         if (!header->durable)
             return s_fault (ARGOS_INVALID, "a part to a service is durable", index);
-        return s_service_part (session, header, admission, index, part);
+        return s_service_part (session, header, admission, bytes, index, part);
     case ARGOS_TO_TOPIC:
         if (!header->durable)
             return s_fault (ARGOS_INVALID, "a part to a topic is durable", index);
@@ -286,9 +295,10 @@ s_parts (session_t *session, item_t *item, argos_header_t *headers, argos_frame_
             argos_header_read (pairs[i * 2]->data, pairs[i * 2]->size, &headers[i], &reason);
         if (code != ARGOS_OK)
             return s_fault (code, reason, (int) i);
+        int64_t bytes = (int64_t) (pairs[i * 2]->size + pairs[i * 2 + 1]->size);
         fault_t fault =
             argos_session_may_say (session, &headers[i], pairs[i * 2 + 1])
-                ? s_part (session, &headers[i], admission, (int) i, part)
+                ? s_part (session, &headers[i], admission, bytes, (int) i, part)
                 : s_fault (ARGOS_DENIED, "the key is for another platform or account", (int) i);
         if (fault.code != ARGOS_OK)
             return fault;
@@ -312,6 +322,8 @@ s_refer (session_t *session, item_t *item, const argos_header_t *headers)
         part_t *part = &item->parts[i];
         part->trace_key = argos_trace_key (headers[i].id);
         memcpy (part->trace_id, headers[i].id, sizeof part->trace_id);
+        if (part->service)
+            part->service->busy++;
         if (part->service && part->not_before <= self->wall) {
             part->lane = argos_lane_get (part->service, part->key);
             part->lane->inserting++;
@@ -447,8 +459,10 @@ s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from
             .not_before = part->not_before,
             .side = part->side,
             .urgent = part->urgent,
-            .until = part->until };
+            .until = part->until,
+            .bytes = part->bytes };
         memcpy (row.type, part->type, sizeof row.type);
+        memcpy (row.from, from, strlen (from) + 1);
         entry_t *entry = argos_lane_insert (part->service, part->key, &row);
         part->service->in++;
         argos_stats_note (part->service->core, (argos_trace_note_t){ .event = ARGOS_TRACE_ACCEPTED,
@@ -514,7 +528,9 @@ s_result (session_t *session, const item_t *item, const argos_storage_ans_t *ans
     argos_writer_raw (text, "}");
     argos_frame_t *header = argos_frame_new (text->data, text->size);
     static const char meta[] = "{\"from\":\"store\"}";
-    argos_core_put (self, session->conn, header, meta, sizeof meta - 1, ans->parts[0].body);
+    if (argos_core_put (self, session->conn, header, meta, sizeof meta - 1, ans->parts[0].body) !=
+        0)
+        argos_slow_begin (session, true);
     argos_frame_unref (&header);
 }
 
@@ -527,8 +543,10 @@ s_committed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans)
         part_t *part = &item->parts[i];
         if (!applied)
             s_drop_part (part);
-        else if (part->service)
+        else if (part->service) {
+            part->service->busy--;
             s_stored_row (part, &ans->parts[i], item->from, hops, ans->cause, self->wall);
+        }
         else if (part->topic) {
             topic_t *topic = part->topic;
             part->topic = NULL;
@@ -562,8 +580,6 @@ argos_intake_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *an
         s_tell (session, item, ans);
     if (item->op == ARGOS_ST_COMMIT)
         s_committed (self, item, ans);
-    if (item->op == ARGOS_ST_SERVICE && ans->code == ARGOS_OK)
-        item->service->stored = true;
     argos_lane_rows (self, ans);
     if (session && item->bytes >= 0)
         argos_session_settle (session, item->bytes);

@@ -2,9 +2,9 @@
 //  leased.
 //
 //  Invariant: the entries are the rows that the store has confirmed; `state` is set only in
-//  argos_lane_settle, argos_lane_leased and argos_lease_ask, and a lane stands in a ready list
-//  exactly when it is READY. A lane without entries exists only while a request to the store refers
-//  to it. Limits: 64 side messages are shown to a holder before it takes some.
+//  argos_lane_settle, argos_lane_hold_back, argos_lane_leased and argos_lease_ask; a lane is in a
+//  ready list exactly when it is READY. A lane without entries exists only while a request to the
+//  store refers to it. Limits: 64 side messages are shown to a holder before it takes some.
 
 #include "argos_core_priv.h"
 
@@ -74,35 +74,62 @@ s_parked (void *arg)
     argos_lane_settle (lane);
 }
 
-//  Whether the head has to wait because it may be what crashes the process; then the lane is parked
-//  for its turn.
+//  The head may be what crashes a process: while it is leased, no other such message is.
 
 static bool
-s_careful (lane_t *lane)
+s_suspect (const lane_t *lane)
+{
+    return lane->entries && lane->entries->strikes >= CAREFUL_STRIKES;
+}
+
+void
+argos_lane_alone (lane_t *lane)
 {
     argos_core_t *self = lane->service->core;
-    if (lane->careful || lane->entries->strikes < CAREFUL_STRIKES)
+    if (lane->alone || !s_suspect (lane))
+        return;
+    lane->alone = true;
+    self->alone++;
+    self->careful_until = self->mono + CAREFUL_GAP_MS;
+}
+
+void
+argos_lane_not_alone (lane_t *lane)
+{
+    lane->service->core->alone -= lane->alone;
+    lane->alone = false;
+}
+
+//  Asked when the lane would be leased, since many may have become ready while nobody served them.
+//  Returns whether it waits (parked) for its turn.
+
+bool
+argos_lane_hold_back (lane_t *lane)
+{
+    argos_core_t *self = lane->service->core;
+    if (!s_suspect (lane) || (!self->alone && self->careful_until <= self->mono))
         return false;
+    argos_lane_unlink (lane);
+    lane->state = LANE_PARKED;
     lane->careful = true;
-    int64_t turn = self->careful_until > self->mono ? self->careful_until : self->mono;
-    self->careful_until = turn + CAREFUL_GAP_MS;
-    if (turn == self->mono)
-        return false;
-    lane->park_until = turn;
+    lane->park_until = self->alone ? self->mono + CAREFUL_GAP_MS : self->careful_until;
+    argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
     return true;
 }
 
 //  Whether the lane is parked. When what had to wait for its turn is gone (it has expired, say),
 //  who comes after it need not wait.
 
+//  A lane that waits for the turn of a suspect message does so while that is its head.
+
 static bool
 s_waits (lane_t *lane)
 {
-    if (lane->careful && lane->entries->strikes < CAREFUL_STRIKES) {
+    if (lane->careful && !s_suspect (lane)) {
         lane->careful = false;
         lane->park_until = 0;
     }
-    return lane->park_until > lane->service->core->mono || s_careful (lane);
+    return lane->park_until > lane->service->core->mono;
 }
 
 //  Into the ready list where it belongs; a lane that stands there keeps its place.
@@ -146,6 +173,7 @@ argos_lane_settle (lane_t *lane)
     else {
         argos_timer_clear (&self->timers, &lane->timer);
         lane->park_until = 0;
+        lane->careful = false;
         lane->state = LANE_READY;
         s_line_up (lane);
         argos_service_dispatch (lane->service);
@@ -153,11 +181,11 @@ argos_lane_settle (lane_t *lane)
 }
 
 void
-argos_lane_park (lane_t *lane, int64_t until_mono, bool careful)
+argos_lane_park (lane_t *lane, int64_t until_mono)
 {
     lane->park_until = until_mono;
     lane->park_wall = 0;
-    lane->careful = careful;
+    lane->careful = false;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -168,6 +196,7 @@ s_free_entry (entry_t *entry)
 {
     if (entry->deadline)
         argos_timer_clear (&entry->service->core->timers, &entry->deadline->timer);
+    argos_limit_remove (entry);
     argos_core_forget_type (entry->service->core, entry->type);
     free (entry->deadline);
     free (entry->key);
@@ -209,6 +238,8 @@ s_join (entry_t *entry, const char *key)
         DL_APPEND_ELEM (lane->entries, behind, entry);
     else
         DL_PREPEND (lane->entries, entry);
+    lane->count++;
+    lane->bytes += entry->bytes;
     lane->urgent += entry->urgent;
     if (entry->side && !lane->careful)
         lane->park_until = 0;
@@ -269,7 +300,8 @@ argos_lane_insert (service_t *service, const char *key, const argos_storage_row_
     entry->side = row->side;
     entry->urgent = row->urgent;
     entry->born = argos_stats_tick (self, row->at);
-    argos_service_count (service, 1);
+    entry->bytes = (uint32_t) (row->bytes > UINT32_MAX ? UINT32_MAX : row->bytes);
+    argos_limit_add (entry, row->from);
     if (row->not_before > self->wall && !row->lease) {
         entry->key = strdup (key);
         assert (entry->key);
@@ -305,8 +337,32 @@ argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans)
 static void
 s_lease_over (void *arg)
 {
-    lane_t *lane = arg;
-    argos_lease_give_back (lane->service->core, lane, -1, false);
+    argos_lease_end (arg);
+}
+
+//  When the lease ends by itself: with the service's cap on holding, or, when the holder is not
+//  here, after lease_ms. The cap counts from the lease, or from the return of its holder after a
+//  restart.
+
+static void
+s_time_lease (lane_t *lane, bool here)
+{
+    argos_core_t *self = lane->service->core;
+    int64_t until = here ? INT64_MAX : self->mono + self->config.lease_ms;
+    if (lane->hold_until && lane->hold_until < until)
+        until = lane->hold_until;
+    if (until == INT64_MAX)
+        argos_timer_clear (&self->timers, &lane->timer);
+    else
+        argos_timer_set (&self->timers, &lane->timer, until, s_lease_over, lane);
+}
+
+static void
+s_cap (lane_t *lane)
+{
+    int64_t most = lane->service->hold_max_ms;
+    if (most && !lane->hold_until)
+        lane->hold_until = lane->service->core->mono + most;
 }
 
 //  The head is leased: to a session (its slot is taken), or to one that has not come back yet; then
@@ -324,24 +380,22 @@ argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t session)
     lane->shown = 0;
     lane->careful = false;
     lane->park_until = lane->park_wall = 0;
+    lane->hold_until = 0;
+    argos_lane_alone (lane);
     lane->service->leased++;
     HASH_ADD (hh_head, self->heads, head, sizeof lane->head, lane);
-    argos_timer_clear (&self->timers, &lane->timer);
-    if (!session)
-        argos_timer_set (
-            &self->timers, &lane->timer, self->mono + self->config.lease_ms, s_lease_over, lane);
+    if (session)
+        s_cap (lane);
+    s_time_lease (lane, session != 0);
 }
 
 //  The holder's session is over, the lease is not: whoever says hello under its name will settle
 //  it, or the time does.
 
 void
-argos_lane_lost (lane_t *lane, argos_err_t code)
+argos_lane_lost (lane_t *lane)
 {
-    argos_core_t *self = lane->service->core;
-    (void) code;
-    argos_timer_set (
-        &self->timers, &lane->timer, self->mono + self->config.lease_ms, s_lease_over, lane);
+    s_time_lease (lane, false);
 }
 
 //  A session that is here again holds this lease.
@@ -352,7 +406,8 @@ argos_lane_adopt (lane_t *lane, uint64_t session)
     entry_t *entry;
     lane->session = session;
     lane->shown = 0;
-    argos_timer_clear (&lane->service->core->timers, &lane->timer);
+    s_cap (lane);
+    s_time_lease (lane, true);
     DL_FOREACH (lane->entries, entry)
         entry->shown = false;
 }
@@ -367,6 +422,7 @@ s_unlease (lane_t *lane)
     uint64_t session = lane->session;
     HASH_DELETE (hh_head, self->heads, lane);
     argos_timer_clear (&self->timers, &lane->timer);
+    argos_lane_not_alone (lane);
     lane->service->leased--;
     lane->state = LANE_EMPTY;
     lane->session = 0;
@@ -411,6 +467,8 @@ s_take_out (entry_t *entry)
         return;
     }
     DL_DELETE (entry->lane->entries, entry);
+    entry->lane->count--;
+    entry->lane->bytes -= entry->bytes;
     entry->lane->urgent -= entry->urgent;
 }
 
@@ -436,7 +494,6 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
             argos_age_remove (&service->ages, entry->born);
         s_take_out (entry);
         service->done++;
-        argos_service_count (service, -1);
         s_free_entry (entry);
     }
     argos_lane_settle (lane);

@@ -23,6 +23,7 @@ argos_lease_ask (lane_t *lane, worker_t *worker)
     lane->inserting++;
     lane->state = LANE_ASKED;
     lane->session = item->worker = worker->session->number;
+    argos_lane_alone (lane);
     argos_intake_queue (self->self, item);
 }
 
@@ -64,7 +65,6 @@ argos_lease_send (lane_t *lane, const char *from, int64_t attempt, int64_t hops,
             argos_lane_show (lane);
             return;
         }
-        session->quiet = true;
     }
     argos_lease_give_back (self, lane, 0, true);
 }
@@ -99,6 +99,7 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     bool asked = lane->state == LANE_ASKED;
     lane->inserting--;
     if (asked) {
+        argos_lane_not_alone (lane);
         lane->state = LANE_EMPTY;
         lane->session = 0;
     }
@@ -111,7 +112,7 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     else {
         //  A disk that is full: not again at once. A row that is gone (expired): the next one
         if (asked && ans->gone_count == 0)
-            argos_lane_park (lane, self->mono + 1000, false);
+            argos_lane_park (lane, self->mono + 1000);
         argos_lane_consume (lane, ans->gone, ans->gone_count);
         argos_service_free_slot (service, session);
     }
@@ -123,8 +124,8 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
 
 //  By the broker: the holder is gone or could not be reached.
 
-void
-argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean)
+static item_t *
+s_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean)
 {
     item_t *item = argos_intake_item (self, ARGOS_ST_RELEASE, 0);
     item->lane = lane;
@@ -134,6 +135,37 @@ argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean
     item->req->clean = clean;
     lane->inserting++;
     argos_intake_queue (self->self, item);
+    return item;
+}
+
+void
+argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool clean)
+{
+    s_give_back (self, lane, strikes, clean);
+}
+
+//  Its time is over: a holder that is here will be told.
+
+void
+argos_lease_end (lane_t *lane)
+{
+    argos_core_t *self = lane->service->core;
+    item_t *item = s_give_back (self, lane, -1, false);
+    item->end = lane->session != 0;
+}
+
+//  A lease was ended by others while its holder was at work: it must begin no effect any more. The
+//  next worker of the lane is another one, if there is another.
+
+static void
+s_tell_end (argos_core_t *self, const lane_t *lane, const item_t *item)
+{
+    const session_t *holder = argos_session_find (self, lane->session);
+    argos_service_forget (lane->service, lane->key);
+    if (holder)
+        argos_core_word_on (self, holder->conn, "refused", "", item->seq, item->lease,
+            "{\"code\":\"fenced\",\"reason\":\"the lease was held longer than hold_max_ms of its "
+            "service\",\"sent\":false}");
 }
 
 //  By the holder. The body was asked for in the protocol: delay_ms, clean, reject.
@@ -226,14 +258,16 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
                     .seq = item->seq,
                     .lease = item->lease,
                     .peer = session && session != self->self ? session->name : "broker" });
+        if (ans->code == ARGOS_OK && ours && item->end)
+            s_tell_end (self, lane, item);
         if (ans->code == ARGOS_OK && ans->dead)
             argos_lane_consume (lane, ans->gone, ans->gone_count);
         else if (ans->code == ARGOS_OK && ours) {
-            argos_lane_park (lane, s_delay (lane, item), false);
+            argos_lane_park (lane, s_delay (lane, item));
             argos_lane_freed (lane, ans->strikes);
         }
         else if (ans->code == ARGOS_NO_SPACE && ours && !lane->session)
-            argos_lane_lost (lane, ARGOS_NO_SPACE); //  Tried again when the time is over
+            argos_lane_lost (lane); //  Tried again when the time is over
         else
             argos_lane_settle (lane);
     }
@@ -269,10 +303,8 @@ argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
         argos_writer_member_int (&self->text, "at", ans->at);
         argos_writer_raw (&self->text, "}");
         if (argos_core_put (self, session->conn, ans->parts[0].header, self->text.data,
-                self->text.size, ans->parts[0].body) != 0) {
-            session->quiet = true;
+                self->text.size, ans->parts[0].body) != 0)
             argos_lane_unshow (lane, item->seq);
-        }
     }
     argos_lane_settle (lane);
 }

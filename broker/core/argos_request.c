@@ -131,10 +131,8 @@ s_hand (request_t *request, session_t *worker, argos_frame_t *header, argos_fram
     session_t *asker = argos_session_find (self, request->key.session);
     assert (asker);
     s_meta (self, asker);
-    if (argos_core_put (self, worker->conn, header, self->text.data, self->text.size, body) != 0) {
-        worker->quiet = true;
+    if (argos_core_put (self, worker->conn, header, self->text.data, self->text.size, body) != 0)
         return -1;
-    }
     request->worker = worker->number;
     argos_stats_note (
         self, (argos_trace_note_t){
@@ -206,6 +204,8 @@ s_to_actor (session_t *session, const argos_header_t *header, argos_frame_t **fr
     int64_t bytes = (int64_t) (frames[1]->size + frames[3]->size);
     if (!target || target->quiet)
         code = ARGOS_NO_PEER;
+    else if (target->drained && header->id[0])
+        code = ARGOS_BUSY;
     else if (target->sent_messages >= target->credit_messages ||
              target->sent_bytes + bytes > target->credit_bytes)
         code = ARGOS_BUSY;
@@ -271,7 +271,9 @@ argos_request_reply (session_t *session, const argos_header_t *header, argos_fra
         return;
     }
     s_meta (self, session);
-    argos_core_put (self, other->conn, frames[1], self->text.data, self->text.size, frames[3]);
+    if (argos_core_put (
+            self, other->conn, frames[1], self->text.data, self->text.size, frames[3]) != 0)
+        argos_slow_begin (other, !word);
     if (word)
         return;
     if (request->service)

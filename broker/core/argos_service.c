@@ -2,8 +2,9 @@
 //
 //  Invariant: a worker's `used` is the number of leases and requests that it holds or is reserved
 //  for; it never gets more than `slots`. Ready lanes are served in rotation, urgent ones first; a
-//  lane goes to its last worker when that has a free slot. Limits: services are never forgotten
-//  (they are declared by configuration or by a serve of an allowed peer): 4,096.
+//  lane goes to its last worker when that has a free slot, else to the one with the least in hand
+//  for its weight. Nothing goes to a drained peer, nothing is handed out of a paused service.
+//  Limits: 4,096 services; they are forgotten by order only.
 
 #include "argos_core_priv.h"
 
@@ -32,22 +33,11 @@ argos_service_declare (argos_core_t *self, const char *name, bool stored)
         assert (service);
         service->core = self;
         memcpy (service->name, name, strlen (name) + 1);
+        argos_limit_service (service);
         HASH_ADD_STR (self->services, name, service);
     }
     service->stored |= stored;
     return service;
-}
-
-//  Rows more or less; keeps the number of services above the soft limit, which narrows all send
-//  windows.
-
-void
-argos_service_count (service_t *service, int64_t delta)
-{
-    int64_t soft = service->core->config.service_max / 2;
-    bool before = service->waiting > soft;
-    service->waiting += delta;
-    service->core->over_soft += (service->waiting > soft) - before;
 }
 
 worker_t *
@@ -74,7 +64,17 @@ s_takes (const worker_t *worker, const char *type)
 static bool
 s_free (const worker_t *worker)
 {
-    return worker->used < worker->slots && !worker->session->quiet && worker->session->open;
+    const session_t *session = worker->session;
+    return worker->used < worker->slots && session->open && !session->quiet && !session->drained;
+}
+
+//  Whether worker has less in hand for its weight than other: used / weight, compared without a
+//  division.
+
+bool
+argos_service_lighter (const worker_t *worker, const worker_t *other)
+{
+    return worker->used * other->weight < other->used * worker->weight;
 }
 
 //  Where a lane's last worker is remembered. A collision costs a warm cache, nothing else.
@@ -90,6 +90,33 @@ s_affinity (service_t *service, const char *key)
     return &service->core->affinity[hash % (sizeof service->core->affinity / sizeof (uint64_t))];
 }
 
+//  The lane's last worker if it can take this type now.
+
+static worker_t *
+s_last (service_t *service, uint64_t number, const char *type)
+{
+    session_t *session = number ? argos_session_find (service->core, number) : NULL;
+    worker_t *worker = session ? argos_service_worker (service, session) : NULL;
+    return worker && s_free (worker) && s_takes (worker, type) ? worker : NULL;
+}
+
+//  The one with the least in hand; among equals, who has waited longest.
+
+static worker_t *
+s_lightest (service_t *service, const char *type)
+{
+    worker_t *worker, *found = NULL;
+    DL_FOREACH (service->workers, worker) {
+        if (!s_free (worker) || !s_takes (worker, type) ||
+            (found && !argos_service_lighter (worker, found)))
+            continue;
+        found = worker;
+        if (worker->used == 0)
+            break; //  Nobody has less
+    }
+    return found;
+}
+
 //  A worker with a free slot that takes this type, the lane's last one if it can; its slot is
 //  taken. NULL when there is none.
 
@@ -97,20 +124,14 @@ worker_t *
 argos_service_pick (service_t *service, const char *key, const char *type)
 {
     uint64_t *last = s_affinity (service, key);
-    worker_t *worker, *found = NULL;
-    DL_FOREACH (service->workers, worker) {
-        if (!s_free (worker) || !s_takes (worker, type))
-            continue;
-        if (!found)
-            found = worker;
-        if (worker->session->number == *last) {
-            found = worker;
-            break;
-        }
-    }
+    if (service->paused)
+        return NULL;
+    worker_t *found = s_last (service, *last, type);
+    if (!found)
+        found = s_lightest (service, type);
     if (!found)
         return NULL;
-    //  To the end of the list: the next lane goes to someone else
+    //  To the end of the list: among equals, the next lane goes to someone else
     DL_DELETE (service->workers, found);
     DL_APPEND (service->workers, found);
     *last = found->session->number;
@@ -118,10 +139,20 @@ argos_service_pick (service_t *service, const char *key, const char *type)
     return found;
 }
 
+//  The lane's last worker has failed it: the next one is chosen anew.
+
+void
+argos_service_forget (service_t *service, const char *key)
+{
+    *s_affinity (service, key) = 0;
+}
+
 static bool
 s_any_free (const service_t *service)
 {
     const worker_t *worker;
+    if (service->paused)
+        return false;
     DL_FOREACH (service->workers, worker)
         if (s_free (worker))
             return true;
@@ -137,6 +168,8 @@ s_dispatch_lanes (service_t *service)
         if (!s_any_free (service))
             return;
         lane_t *lane = service->ready[0] ? service->ready[0] : service->ready[1];
+        if (argos_lane_hold_back (lane))
+            continue;
         worker_t *worker = argos_service_pick (service, lane->key, lane->entries->type);
         argos_lane_unlink (lane);
         if (worker)
@@ -260,6 +293,7 @@ s_hire (service_t *service, session_t *session)
     assert (worker);
     worker->session = session;
     worker->service = service;
+    worker->weight = 1;
     DL_APPEND (service->workers, worker);
     LL_PREPEND2 (session->workers, worker, snext);
     //  Leases kept across a reconnect count in the new session's slots
@@ -296,9 +330,28 @@ s_serve (session_t *session, json_t *body, argos_err_t *ret_code, service_t **re
     if (!s_set_types (worker, json_object_get (body, "types")))
         return "types is a list of 1 to 64 message types";
     worker->slots = json_integer_value (slots);
+    json_t *weight = json_object_get (body, "weight");
+    worker->weight = weight ? json_integer_value (weight) : 1; //  1 to 100, by its schema
     *ret_code = ARGOS_OK;
     *ret_service = service;
     return NULL;
+}
+
+//  Ask the store for a change of a service; order: an operator waits for the answer.
+
+static void
+s_change (session_t *session, service_t *service, const char *id, argos_service_change_t change,
+    bool order)
+{
+    item_t *item = argos_intake_item (session->core, ARGOS_ST_SERVICE, 0);
+    memcpy (item->id, id, strlen (id) + 1);
+    memcpy (item->req->name, service->name, sizeof service->name);
+    item->req->change = change;
+    item->n = change;
+    item->order = order;
+    item->service = service;
+    service->busy++;
+    argos_intake_queue (session, item);
 }
 
 //  A service seen for the first time is put on record before the serve is accepted, so that it is
@@ -318,13 +371,8 @@ argos_service_serve (session_t *session, const argos_header_t *header, argos_fra
         argos_core_refuse (self, session->conn, header->id, code, wrong, -1, false);
     else if (service->stored)
         argos_core_word (self, session->conn, "accepted", header->id, "{}");
-    else {
-        item_t *item = argos_intake_item (self, ARGOS_ST_SERVICE, 0);
-        memcpy (item->id, header->id, sizeof item->id);
-        memcpy (item->req->name, service->name, sizeof service->name);
-        item->service = service;
-        argos_intake_queue (session, item);
-    }
+    else
+        s_change (session, service, header->id, ARGOS_SERVICE_DECLARE, false);
     json_decref (body);
     if (service) {
         s_rematch (service);
@@ -342,4 +390,99 @@ argos_service_leave (session_t *session)
         free (worker);
     }
     session->workers = NULL;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Orders
+
+//  The service that an order names; NULL when it has been refused.
+
+static service_t *
+s_ordered (session_t *session, const argos_header_t *header, const json_t *body)
+{
+    const char *name = json_string_value (json_object_get (body, "service"));
+    service_t *service = argos_service_find (session->core, name);
+    if (!service)
+        argos_core_refuse (
+            session->core, session->conn, header->id, ARGOS_NO_SERVICE, NULL, -1, false);
+    return service;
+}
+
+void
+argos_service_pause (session_t *session, const argos_header_t *header, const json_t *body)
+{
+    service_t *service = s_ordered (session, header, body);
+    bool on = json_is_true (json_object_get (body, "on"));
+    if (service)
+        s_change (
+            session, service, header->id, on ? ARGOS_SERVICE_PAUSE : ARGOS_SERVICE_RESUME, true);
+}
+
+static bool
+s_in_use (const service_t *service)
+{
+    return service->busy || service->workers || service->lanes || service->later ||
+           service->requests;
+}
+
+void
+argos_service_drop (session_t *session, const argos_header_t *header, const json_t *body)
+{
+    service_t *service = s_ordered (session, header, body);
+    if (service && s_in_use (service))
+        argos_core_refuse (session->core, session->conn, header->id, ARGOS_BUSY,
+            "the service has messages, requests or workers", -1, false);
+    else if (service)
+        s_change (session, service, header->id, ARGOS_SERVICE_DROP, true);
+}
+
+//  The declaration is gone. Who has come meanwhile has it back.
+
+static void
+s_dropped (service_t *service)
+{
+    argos_core_t *self = service->core;
+    service->stored = service->paused = false;
+    if (!s_in_use (service)) {
+        HASH_DEL (self->services, service);
+        free (service);
+    }
+    else if (service->workers)
+        s_change (self->self, service, "", ARGOS_SERVICE_DECLARE, false);
+}
+
+static void
+s_apply (service_t *service, argos_service_change_t change)
+{
+    switch (change) {
+    case ARGOS_SERVICE_DECLARE:
+        service->stored = true;
+        break;
+    case ARGOS_SERVICE_PAUSE:
+        service->paused = true;
+        break;
+    case ARGOS_SERVICE_RESUME:
+        service->paused = false;
+        s_rematch (service);
+        argos_service_dispatch (service);
+        break;
+    case ARGOS_SERVICE_DROP:
+        s_dropped (service);
+        break;
+    }
+}
+
+void
+argos_service_changed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans)
+{
+    session_t *session = argos_session_find (self, item->session);
+    item->service->busy--;
+    if (session && session->open && ans->code != ARGOS_OK)
+        argos_core_refuse (self, session->conn, item->id, ans->code, ans->reason, -1, false);
+    else if (session && session->open && item->order)
+        argos_admin_done (session, item->id);
+    else if (session && session->open)
+        argos_core_word (self, session->conn, "accepted", item->id, "{}");
+    if (ans->code == ARGOS_OK)
+        s_apply (item->service, (argos_service_change_t) item->n);
 }

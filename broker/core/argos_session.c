@@ -12,7 +12,7 @@
 
 #define SESSIONS_MAX 4096
 #define HELLO_LEASES_MAX 4096 //  Leases that a hello may list
-#define WINDOW_WITHHELD 8     //  Messages of window while a service is above its soft limit
+#define WINDOW_WITHHELD 8     //  Messages of a narrow window
 
 static argos_scope_t
 s_scope (const session_t *session)
@@ -100,6 +100,8 @@ argos_session_free (session_t *session)
     argos_service_leave (session);
     argos_intake_forget (session);
     argos_timer_clear (&self->timers, &session->timer);
+    argos_slow_end (session);
+    argos_timer_clear (&self->timers, &session->probe);
     HASH_DELETE (hh_number, self->numbers, session);
     session_t *other;
     HASH_FIND (hh, self->sessions, &session->conn, sizeof session->conn, other);
@@ -157,10 +159,35 @@ argos_session_end (session_t **session_p, int strikes)
             continue;
         lane->session = 0;
         if (strikes == -2)
-            argos_lane_lost (lane, ARGOS_OK);
+            argos_lane_lost (lane);
         else
             argos_lease_give_back (self, lane, strikes, false);
     }
+}
+
+//  The peer is put out: told why if it can be, and its connection ended. Strikes as above.
+
+void
+argos_session_cut (session_t *session, cut_t why, int strikes)
+{
+    static const struct {
+        argos_err_t code;   //  Told
+        const char *reason; //  Told, and written down
+    } reasons[CUT_COUNT] = {
+        [CUT_CREDIT] = { ARGOS_CREDIT, "disconnected: 64 messages beyond the window" },
+        [CUT_SLOW] = { ARGOS_BUSY, "disconnected: the connection has taken nothing for too long" },
+    };
+    argos_core_t *self = session->core;
+    uint64_t conn = session->conn;
+    char name[ARGOS_NAME_MAX + 1];
+    memcpy (name, session->name, sizeof name);
+    self->cuts[why]++;
+    argos_core_refuse (self, conn, "", reasons[why].code, reasons[why].reason, -1, false);
+    argos_session_end (&session, strikes);
+    if (self->io.close)
+        self->io.close (self->io.ctx, conn);
+    if (self->io.put_out)
+        self->io.put_out (self->io.ctx, name, reasons[why].reason);
 }
 
 //  Look for silence. Any traffic counts, so the timer is not moved by it; it looks again when it
@@ -186,7 +213,18 @@ void
 argos_session_heard (session_t *session)
 {
     session->heard = session->core->mono;
-    if (!session->quiet)
+    if (session->quiet && !session->slow)
+        argos_session_wake (session);
+}
+
+//  It may get something new again, unless it is silent.
+
+void
+argos_session_wake (session_t *session)
+{
+    argos_core_t *self = session->core;
+    bool silent = self->mono - session->heard >= self->config.quiet_ms;
+    if (session->via != ARGOS_VIA_INPROC && silent)
         return;
     session->quiet = false;
     argos_service_woken (session);
@@ -197,14 +235,30 @@ argos_session_heard (session_t *session)
             argos_lane_show (lane);
 }
 
-//  Tell the peer its window: what is settled, plus a window that shrinks while a service is above
-//  its soft limit.
+//  Say how much may be sent in all.
+
+void
+argos_session_tell_grant (session_t *session)
+{
+    argos_writer_t body = { .size = 0 };
+    argos_writer_raw (&body, "{");
+    argos_writer_member_int (&body, "messages", session->granted_messages);
+    argos_writer_member_int (&body, "bytes", session->granted_bytes);
+    argos_writer_raw (&body, "}");
+    body.data[body.size] = 0;
+    argos_core_word (session->core, session->conn, "credit", "", body.data);
+}
+
+//  Tell the peer its window: what is settled, plus a window that is narrow while it sends to where
+//  half of a limit is used.
 
 void
 argos_session_grant (session_t *session)
 {
     argos_core_t *self = session->core;
-    int64_t window = self->over_soft ? WINDOW_WITHHELD : self->config.window_messages;
+    int64_t window = self->config.window_messages;
+    if (session->pressed && window > WINDOW_WITHHELD)
+        window = WINDOW_WITHHELD;
     int64_t messages = session->settled_messages + window;
     int64_t bytes = session->settled_bytes + self->config.window_bytes;
     if (messages - session->granted_messages < (window + 1) / 2 &&
@@ -214,15 +268,8 @@ argos_session_grant (session_t *session)
         messages = session->granted_messages;
     session->granted_messages = messages;
     session->granted_bytes = bytes;
-    if (!session->open)
-        return;
-    argos_writer_t body = { .size = 0 };
-    argos_writer_raw (&body, "{");
-    argos_writer_member_int (&body, "messages", messages);
-    argos_writer_member_int (&body, "bytes", bytes);
-    argos_writer_raw (&body, "}");
-    body.data[body.size] = 0;
-    argos_core_word (self, session->conn, "credit", "", body.data);
+    if (session->open)
+        argos_session_tell_grant (session);
 }
 
 void
@@ -463,6 +510,7 @@ argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
         session_t *session = argos_session_new (self, conn, hello.name);
         session->role = role;
         s_keep_key (session, who, key);
+        session->drained = argos_drain_holds (self, session->name);
         s_begin (self, who, session, header, &hello);
     }
     json_decref (body);

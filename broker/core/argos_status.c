@@ -13,9 +13,10 @@ s_sessions (argos_core_t *self)
         json_int_t leases = 0;
         HASH_ITER (hh_head, self->heads, lane, next_lane)
             leases += lane->session == session->number;
-        json_array_append_new (list, json_pack ("{s:s,s:s,s:I,s:I}", "name", session->name, "role",
-                                         argos_role_name (session->role), "leases", leases,
-                                         "idle_ms", (json_int_t) (self->mono - session->heard)));
+        json_array_append_new (
+            list, json_pack ("{s:s,s:s,s:I,s:I,s:b}", "name", session->name, "role",
+                      argos_role_name (session->role), "leases", leases, "idle_ms",
+                      (json_int_t) (self->mono - session->heard), "drained", session->drained));
     }
     return list;
 }
@@ -33,9 +34,10 @@ s_services (argos_core_t *self)
             slots += worker->slots;
         }
         json_array_append_new (
-            list, json_pack ("{s:s,s:I,s:I,s:I,s:I}", "name", service->name, "waiting",
+            list, json_pack ("{s:s,s:I,s:I,s:I,s:I,s:b}", "name", service->name, "waiting",
                       (json_int_t) (service->waiting - service->leased), "leased",
-                      (json_int_t) service->leased, "workers", workers, "slots", slots));
+                      (json_int_t) service->leased, "workers", workers, "slots", slots, "paused",
+                      service->paused));
     }
     return list;
 }
@@ -50,9 +52,11 @@ argos_status_answer (session_t *session, json_t *asked)
         if (self->refused[code])
             json_object_set_new (refused, argos_err_name ((argos_err_t) code),
                 json_integer ((json_int_t) self->refused[code]));
-    return json_pack ("{s:s,s:I,s:I,s:o,s:o,s:I,s:I,s:o}", "store", self->store_id, "boot",
+    json_t *cuts = json_pack ("{s:I,s:I}", "credit", (json_int_t) self->cuts[CUT_CREDIT], "slow",
+        (json_int_t) self->cuts[CUT_SLOW]);
+    return json_pack ("{s:s,s:I,s:I,s:o,s:o,s:I,s:I,s:o,s:o}", "store", self->store_id, "boot",
         (json_int_t) self->config.boot, "uptime_ms", (json_int_t) (self->mono - self->started),
         "sessions", s_sessions (self), "services", s_services (self), "topics",
         (json_int_t) HASH_COUNT (self->topics), "outstanding", (json_int_t) self->outstanding_count,
-        "refused", refused);
+        "refused", refused, "disconnected", cuts);
 }

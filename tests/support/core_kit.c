@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <utlist.h>
 
 #include <cmocka.h>
 
@@ -123,4 +124,48 @@ core_grant (uint64_t conn, int messages)
     char body[128];
     snprintf (body, sizeof body, "{\"messages\":%d,\"bytes\":1073741824}", messages);
     core_send (conn, "{\"type\":\"credit\"}", body);
+}
+
+void
+core_serve (uint64_t conn, const char *service, int slots, int weight)
+{
+    char body[256];
+    snprintf (body, sizeof body, "{\"service\":\"%s\",\"slots\":%d,\"weight\":%d}", service, slots,
+        weight);
+    core_send (conn, "{\"type\":\"serve\",\"id\":\"s\"}", body);
+    //  Work may come before the answer when the service was known
+    argos_sim_msg_t *msg;
+    DL_FOREACH (core_kit_net->sent, msg)
+        if (msg->conn == conn && strcmp (argos_sim_text (msg->header, "re"), "s") == 0)
+            break;
+    assert_non_null (msg);
+    assert_string_equal (argos_sim_text (msg->header, "type"), "accepted");
+    DL_DELETE (core_kit_net->sent, msg);
+    argos_sim_msg_destroy (&msg);
+}
+
+int64_t
+core_put (uint64_t conn, const char *id, const char *service, const char *key, const char *more)
+{
+    core_sendf (conn, "{\"text\":\"x\"}",
+        "{\"type\":\"job\",\"id\":\"%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true%s}",
+        id, service, key, more);
+    return argos_sim_int (core_expect_re (conn, "accepted", id)->body, "seq");
+}
+
+core_lease_t
+core_leased (uint64_t conn, const char *id)
+{
+    const argos_sim_msg_t *msg = core_expect (conn, "job");
+    if (id)
+        assert_string_equal (argos_sim_text (msg->header, "id"), id);
+    return (core_lease_t){ argos_sim_int (msg->meta, "seq"), argos_sim_int (msg->meta, "lease"),
+        argos_sim_int (msg->meta, "attempt") };
+}
+
+void
+core_done (uint64_t conn, core_lease_t lease)
+{
+    core_sendf (conn, "", "{\"type\":\"done\",\"id\":\"d\",\"seq\":%lld,\"lease\":%lld,\"n\":1}",
+        (long long) lease.seq, (long long) lease.lease);
 }

@@ -33,4 +33,22 @@ const argos_sim_msg_t *core_expect_re (uint64_t conn, const char *type, const ch
 void core_expect_refused (uint64_t conn, const char *re, const char *code);
 void core_expect_nothing (uint64_t conn);
 
+//  Serve a service: accepted; work that came before the answer stays to be expected.
+void core_serve (uint64_t conn, const char *service, int slots, int weight);
+
+//  A durable message of type job, accepted; more is further members of the header. Returns its seq.
+int64_t core_put (
+    uint64_t conn, const char *id, const char *service, const char *key, const char *more);
+
+//  A lease that a worker got
+
+typedef struct {
+    int64_t seq, lease, attempt; //  As in meta
+} core_lease_t;
+
+//  The next message must be that job (id NULL = any), leased. And the done of one, as its first
+//  commit; its answer is to be expected.
+core_lease_t core_leased (uint64_t conn, const char *id);
+void core_done (uint64_t conn, core_lease_t lease);
+
 #endif
