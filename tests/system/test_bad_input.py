@@ -1,4 +1,5 @@
 """Bad input over the broker's socket: each gets a clear error, or a counted disconnect, and nothing else is disturbed."""
+import contextlib
 import json
 import re
 import shutil
@@ -167,12 +168,28 @@ def test_messages_beyond_the_window_are_refused(shared):
     greedy = Peer(shared.endpoint, "greedy")
     window = greedy.welcome["window"]["messages"]
     # Each request waits for a worker that never answers, so that no more is granted
-    for number in range(window * 4):
+    for number in range(window + 40):
         greedy.send({"type": "run.get", "id": f"g{number}", "to": "store"}, {"run_id": "run_" + "0" * 32})
-    answers = [greedy.receive(lambda h, m: h.get("re") == f"g{number}") for number in range(window * 4)]
+    answers = [greedy.receive(lambda h, m: h.get("re") == f"g{number}") for number in range(window + 40)]
     codes = {answer[2].get("code", "ok") for answer in answers}
     assert codes <= {"ok", "credit", "busy"} and answers[0][0]["type"] == "store.result"
     greedy.close()
+
+
+def test_who_does_not_keep_to_its_window_is_disconnected(shared):
+    honest = Peer(shared.endpoint, "patient")
+    greedy = Peer(shared.endpoint, "greedy.two")
+    greedy.socket.setsockopt(zmq.SNDTIMEO, 1000)  # It reads nothing: once it is cut, its own queue fills up
+    with contextlib.suppress(zmq.Again):
+        for number in range(20_000):
+            greedy.send({"type": "run.get", "id": f"g{number}", "to": "store"}, {"run_id": "run_" + "0" * 32})
+    line = shared.wait_log("peer=greedy.two")
+    assert "event=disconnected" in line and "beyond the window" in line
+    status = honest.ask({"type": "broker.status", "to": "actor:broker"})[2]
+    assert status["disconnected"]["credit"] == 1
+    assert "greedy.two" not in [session["name"] for session in status["sessions"]]
+    greedy.close()
+    honest.close()
 
 
 def test_a_peer_that_grants_no_credit_gets_no_entries_and_harms_nobody(shared):
