@@ -68,6 +68,7 @@ s_peer (const session_t *session)
     s_add_traffic (peer, &session->traffic);
     s_add (peer, "idle_ms", self->mono - session->heard);
     json_object_set_new (peer, "muted", json_boolean (session->quiet));
+    json_object_set_new (peer, "drained", json_boolean (session->drained));
     return peer;
 }
 
@@ -117,6 +118,7 @@ s_service (argos_core_t *self, const service_t *service)
     s_add (row, "in", service->in);
     s_add (row, "done", service->done);
     s_add (row, "refused", service->refused);
+    json_object_set_new (row, "paused", json_boolean (service->paused));
     return row;
 }
 

@@ -162,3 +162,23 @@ def test_top_on_a_terminal_sorts_and_leaves_it_as_it_was(argosd):
 
 if __name__ == "__main__":
     pytest.main([__file__])
+
+
+def test_a_service_is_paused_and_a_peer_drained_by_order(argosd):
+    peer, _ = chat(argosd)
+    assert argos(argosd, "services", "pause", "gateway")[0] == 0
+    header, body, _ = inbound("while it is paused")
+    assert peer.ask(header, body)[0]["type"] == "accepted"
+    code, out = argos(argosd, "services", "--json")
+    rows = {row["name"]: row for row in json.loads(out)["services"]}
+    assert code == 0 and rows["gateway"]["paused"] and rows["gateway"]["waiting"] == 1
+    assert argos(argosd, "services", "drop", "gateway")[0] == 1, "it has messages and workers"
+    assert argos(argosd, "peers", "drain", "test.main")[0] == 0
+    assert argos(argosd, "services", "resume", "gateway")[0] == 0
+    code, out = argos(argosd, "peers", "--json")
+    assert next(row for row in json.loads(out)["peers"] if row["name"] == "test.main")["drained"]
+    assert argos(argosd, "peers", "resume", "test.main")[0] == 0
+    delivered = peer.receive(lambda header, _: header["type"] == "deliver.request")
+    assert delivered[2]["text"] == "You said: while it is paused"
+    assert argos(argosd, "peers", "drain", "nobody.here")[0] in (0, 1)
+    peer.close()
