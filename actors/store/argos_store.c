@@ -76,6 +76,7 @@ argos_store_new (const char *path, int64_t now, char *reason)
         abort ();
     self->now = self->chore_at = now;
     self->space_min = 64 * ARGOS_STORE_MIB;
+    self->messages_dropped = true; //  An earlier process may have left some
     argos_store_blob_defaults (&self->blobs);
     if (s_open (self, path, reason) != 0) {
         argos_store_destroy (&self);
@@ -378,7 +379,7 @@ argos_store_chore (argos_store_t *self, int64_t now)
         argos_store_checkpoint (self);
     else
         more = argos_store_prune (self, now) || argos_store_retain (self, now) ||
-               argos_store_blob_prune (self);
+               argos_store_blob_prune (self) || argos_store_trash_prune (self);
     if (self->failed) {
         s_roll_back (self);
         self->broken = s_fatal (self->failed);

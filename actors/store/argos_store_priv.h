@@ -18,6 +18,10 @@
 #define ARGOS_STORE_STRIKES_FRUITFUL 1      //  The same after a commit
 #define ARGOS_STORE_PAGE_BYTES 524288       //  Of a result that has pages
 #define ARGOS_STORE_SPOILED_MAX 64          //  Blobs whose hash did not fit, in one batch
+#define ARGOS_STORE_SESSION_MAX 257         //  Bytes of the id of a session, terminated
+#define ARGOS_STORE_OWNER_MAX 513           //  Bytes of an owner, terminated
+#define ARGOS_STORE_TITLE_MAX 401           //  Bytes of a title of 100 characters, terminated
+#define ARGOS_STORE_COPY_MAX 20000          //  Messages that one operation copies or removes
 #define ARGOS_STORE_HASH_SIZE 16            //  Bytes of a content hash
 #define ARGOS_STORE_WAL_PAGES 1000          //  Checkpoint when idle
 #define ARGOS_STORE_WAL_PAGES_BUSY 2000     //  Checkpoint even under load
@@ -78,6 +82,49 @@ typedef enum {
     ARGOS_SQL_SESSION_CLOSE,
     ARGOS_SQL_SESSION_COUNT,
     ARGOS_SQL_SESSION_VERSION,
+    ARGOS_SQL_SESSION_ROW,
+    ARGOS_SQL_SESSION_FILL,
+    ARGOS_SQL_SESSION_CONTINUED,
+    ARGOS_SQL_SESSION_REOPEN,
+    ARGOS_SQL_SESSION_TITLE,
+    ARGOS_SQL_SESSION_MODEL,
+    ARGOS_SQL_SESSION_HIDE,
+    ARGOS_SQL_SESSION_ARCHIVE,
+    ARGOS_SQL_SESSION_BRANCH,
+    ARGOS_SQL_SESSION_RECOUNT,
+    ARGOS_SQL_SESSION_PREVIEW,
+    ARGOS_SQL_SESSION_FIRST,
+    ARGOS_SQL_SESSION_ORPHAN,
+    ARGOS_SQL_SESSION_DELEGATES,
+    ARGOS_SQL_SESSION_DROP,
+    ARGOS_SQL_SESSION_PRUNABLE,
+    ARGOS_SQL_SESSION_LIST,
+    ARGOS_SQL_SESSION_LIST_OWNER,
+    ARGOS_SQL_SESSION_LIST_ALL,
+    ARGOS_SQL_SESSION_PREFIX,
+    ARGOS_SQL_SESSION_TITLED,
+    ARGOS_SQL_SESSION_UP,
+    ARGOS_SQL_SESSION_TIP,
+    ARGOS_SQL_SESSION_CHILDREN,
+    ARGOS_SQL_SESSION_PLATFORMS,
+    ARGOS_SQL_TITLE_HOLDER,
+    ARGOS_SQL_TITLE_FREE,
+    ARGOS_SQL_TITLE_NUMBERED,
+    ARGOS_SQL_MESSAGE_COPY,
+    ARGOS_SQL_MESSAGE_CLEAR,
+    ARGOS_SQL_MESSAGE_FOLD,
+    ARGOS_SQL_MESSAGE_IS_USER,
+    ARGOS_SQL_MESSAGE_REWIND,
+    ARGOS_SQL_MESSAGE_RESTORE,
+    ARGOS_SQL_MESSAGE_NEWER,
+    ARGOS_SQL_MESSAGE_TRASH,
+    ARGOS_SQL_MESSAGE_ALL,
+    ARGOS_SQL_TRASHED_DROP,
+    ARGOS_SQL_USAGE_ADD,
+    ARGOS_SQL_USAGE_SUM,
+    ARGOS_SQL_USAGE_GET,
+    ARGOS_SQL_USAGE_DROP,
+    ARGOS_SQL_USAGE_MODELS,
     ARGOS_SQL_MESSAGE_ADD,
     ARGOS_SQL_MESSAGE_PAGE,
     ARGOS_SQL_ROUTE_GET,
@@ -197,6 +244,7 @@ struct argos_store {
     int64_t blob_walk_at;                     //  Uptime at which the next walk begins
     unsigned bounded_entries;                 //  Entries of bounded topics so far
     bool trash_empty;                         //  No pieces are to be removed
+    bool messages_dropped;                    //  A session has been deleted: see its messages
     argos_header_t headers[ARGOS_PARTS_MAX];  //  Of the commit at hand
 };
 
@@ -213,10 +261,12 @@ typedef struct {
     json_t *result;                  //  Of a read; new, set by the operation
 } argos_store_unit_t;
 
-//  argos_store_sql.c: statements. Formats: i int64_t, s string, e string or NULL when empty, b
-//  pointer and size_t (NULL when the pointer is), j json_t (NULL when absent or null). What is
-//  bound must live until the call, or the last row, is over.
+//  argos_store_sql.c: statements. Formats: i int64_t, d double, s string, e string or NULL when
+//  empty, b pointer and size_t (NULL when the pointer is), j json_t (NULL when absent or null).
+//  What is bound must live until the call, or the last row, is over.
 
+//  The text of a statement on sessions, NULL = it is none (argos_store_sql_sessions.c).
+const char *argos_store_sql_sessions (argos_sql_t sql);
 //  Execute a statement that returns no rows. 0, or -1 with self->failed set.
 int argos_store_run (argos_store_t *self, argos_sql_t sql, const char *format, ...);
 //  Begin a statement; the row it stands on, or NULL (no row, or failed). Over with argos_store_end,
@@ -332,8 +382,63 @@ typedef bool (argos_store_op_fn) (argos_store_t *self, argos_store_unit_t *unit)
 
 //  argos_store_sessions.c
 argos_store_op_fn argos_store_route_get, argos_store_route_bind, argos_store_session_get,
-    argos_store_session_create, argos_store_session_close, argos_store_session_load,
-    argos_store_session_append;
+    argos_store_session_close;
+
+//  Whether the commit runs under the lease of the session's own lane.
+bool argos_store_own_lane (const argos_store_unit_t *unit, const char *session_id);
+
+//  A session as the operations on it need it
+
+typedef struct {
+    char id[ARGOS_STORE_SESSION_MAX];     //  Its id
+    char owner[ARGOS_STORE_OWNER_MAX];    //  "" = nobody in particular
+    char kind[16];                        //  What it is to its parent
+    char parent[ARGOS_STORE_SESSION_MAX]; //  "" = none
+    char title[ARGOS_STORE_TITLE_MAX];    //  "" = none
+    int64_t message_count;                //  Live messages
+} argos_store_session_t;
+
+//  Finds it; false when there is none or it is not of that owner ("" = whoever's): the two are the
+//  same to who asks.
+bool argos_store_session_find (
+    argos_store_t *self, const char *id, const char *owner, argos_store_session_t *ret_session);
+//  The same for the unit: the member id of its body, its member owner; refuses `not_found`.
+bool argos_store_session_need (
+    argos_store_t *self, argos_store_unit_t *unit, argos_store_session_t *ret_session);
+//  The columns of a session as an object, new; those of ARGOS_STORE_SESSION_COLUMNS from `first`
+//  on.
+json_t *argos_store_session_json (sqlite3_stmt *stmt, int first);
+//  Counts and preview anew after messages have gone.
+void argos_store_session_recount (argos_store_t *self, const char *id);
+
+//  argos_store_life.c
+argos_store_op_fn argos_store_session_create, argos_store_session_ensure,
+    argos_store_session_reopen, argos_store_session_update, argos_store_session_branch,
+    argos_store_session_delete, argos_store_session_prune;
+//  One slice of removing the messages of deleted sessions; true when there is more to do.
+bool argos_store_trash_prune (argos_store_t *self);
+
+//  argos_store_title.c
+argos_store_op_fn argos_store_session_rename, argos_store_session_title,
+    argos_store_session_resolve;
+//  Cleans a title into target. False when more than 100 characters are left; their number is in
+//  *ret_count.
+bool argos_store_title_clean (
+    const char *title, char target[static ARGOS_STORE_TITLE_MAX], size_t *ret_count);
+//  The next free title of an owner's lineage.
+void argos_store_title_next (argos_store_t *self, const char *owner, const char *title,
+    char target[static ARGOS_STORE_TITLE_MAX]);
+//  Whether a session may have the title; a compression ancestor that has it gives it away. Refuses.
+bool argos_store_title_take (argos_store_t *self, argos_store_unit_t *unit,
+    const argos_store_session_t *session, const char *title);
+
+//  argos_store_list.c
+argos_store_op_fn argos_store_session_list, argos_store_session_lineage, argos_store_session_stats,
+    argos_store_usage_add, argos_store_usage_get;
+
+//  argos_store_transcript.c
+argos_store_op_fn argos_store_session_load, argos_store_session_append, argos_store_session_replace,
+    argos_store_session_rewind;
 
 //  argos_store_runs.c
 argos_store_op_fn argos_store_run_create, argos_store_run_bind, argos_store_run_finish,

@@ -1,4 +1,5 @@
-//  argos_store_sql - every statement of the store, and the few calls that run them.
+//  argos_store_sql - the statements of the store (those on sessions: argos_store_sql_sessions.c),
+//  and the few calls that run them.
 //
 //  Invariant: a statement is prepared once, when first used, and is at rest between requests. After
 //  a failure self->failed holds the first extended result code until the batch has dealt with it.
@@ -114,20 +115,6 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_JOURNAL_TRIM] =
         "DELETE FROM journal WHERE topic = ?1 AND n <= (SELECT n FROM journal"
         " WHERE topic = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
-    [ARGOS_SQL_SESSION_GET] = "SELECT id, title, source, started_at, ended_at, end_reason,"
-                              " message_count, version FROM sessions WHERE id = ?1",
-    [ARGOS_SQL_SESSION_ADD] = "INSERT INTO sessions (id, source, parent, started_at,"
-                              " message_count, version) VALUES (?1, ?2, ?3, ?4, 0, 1)"
-                              " ON CONFLICT DO NOTHING",
-    [ARGOS_SQL_SESSION_CLOSE] = "UPDATE sessions SET ended_at = ?2, end_reason = ?3,"
-                                " version = version + 1 WHERE id = ?1 AND ended_at IS NULL",
-    [ARGOS_SQL_SESSION_COUNT] = "UPDATE sessions SET message_count = message_count + ?2,"
-                                " version = version + 1 WHERE id = ?1",
-    [ARGOS_SQL_SESSION_VERSION] = "SELECT version FROM sessions WHERE id = ?1",
-    [ARGOS_SQL_MESSAGE_ADD] = "INSERT INTO messages (session_id, role, at, content, extra)"
-                              " VALUES (?1, ?2, ?3, ?4, ?5)",
-    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra FROM messages"
-                               " WHERE session_id = ?1 AND id > ?2 ORDER BY id",
     [ARGOS_SQL_ROUTE_GET] = "SELECT key, session_id, version, source, updated_at"
                             " FROM routes WHERE key = ?1",
     [ARGOS_SQL_ROUTE_BIND] = "INSERT INTO routes (key, session_id, version, source, updated_at)"
@@ -213,8 +200,9 @@ s_statement (argos_store_t *self, argos_sql_t sql)
     if (self->failed)
         return NULL;
     if (!self->statements[sql]) {
+        const char *text = s_sql[sql] ? s_sql[sql] : argos_store_sql_sessions (sql);
         int rc = sqlite3_prepare_v3 (
-            self->db, s_sql[sql], -1, SQLITE_PREPARE_PERSISTENT, &self->statements[sql], NULL);
+            self->db, text, -1, SQLITE_PREPARE_PERSISTENT, &self->statements[sql], NULL);
         if (rc != SQLITE_OK)
             s_fail (self);
     }
@@ -250,6 +238,8 @@ s_bind (sqlite3_stmt *stmt, const char *format, va_list args)
     for (int index = 1; *format && rc == SQLITE_OK; format++, index++) {
         if (*format == 'i')
             rc = sqlite3_bind_int64 (stmt, index, va_arg (args, int64_t));
+        else if (*format == 'd')
+            rc = sqlite3_bind_double (stmt, index, va_arg (args, double));
         else if (*format == 's' || *format == 'e')
             rc = s_bind_text (stmt, index, va_arg (args, const char *), *format == 'e');
         else if (*format == 'j')

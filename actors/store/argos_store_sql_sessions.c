@@ -1,0 +1,187 @@
+//  argos_store_sql_sessions - the statements on sessions, their messages, titles and usage.
+//
+//  Invariant: what an owner does not have is not found by any statement that takes one (?: NULL =
+//  whoever's). A title or an id is compared by ranges, never by LIKE, so that it has no wildcards.
+//  Limit: lineages are followed for 100 steps.
+
+#include "argos_store_priv.h"
+
+#define COLUMNS                                                                                    \
+    "s.id, s.title, s.source, s.started_at, s.ended_at, s.end_reason, s.message_count, s.version," \
+    " s.owner, s.kind, s.parent, s.platform, s.model, s.title_source, s.last_activity_at,"         \
+    " s.preview, s.tool_call_count, s.rewind_count, s.input_tokens, s.output_tokens, s.cost_usd,"  \
+    " s.continued, s.hidden, s.archived"
+//  The first of the sessions that were folded into each other up to this one
+#define ROOT                                                                                       \
+    "iif (s.kind <> 'compression', NULL, (WITH RECURSIVE up (id, parent, kind, n) AS ("            \
+    "SELECT s.id, s.parent, s.kind, 0 UNION ALL"                                                   \
+    " SELECT p.id, p.parent, p.kind, n + 1 FROM up JOIN sessions p ON p.id = up.parent"            \
+    " WHERE up.kind = 'compression' AND n < 100) SELECT id FROM up ORDER BY n DESC LIMIT 1))"
+#define PAGE                                                                                       \
+    " AND (?2 IS NULL OR s.platform = ?2) AND (s.last_activity_at, s.id) < (?3, ?4)"               \
+    " ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?5"
+#define PRUNABLE                                                                                   \
+    " s.last_activity_at < ?1 AND s.archived = 0 AND s.kind <> 'delegate'"                         \
+    " AND (?2 IS NULL OR s.platform = ?2) AND (?3 IS NULL OR s.owner = ?3)"                        \
+    " AND NOT EXISTS (SELECT 1 FROM queue WHERE service = 'turn' AND key = s.id)"                  \
+    " ORDER BY s.last_activity_at LIMIT ?4"
+
+static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
+    [ARGOS_SQL_SESSION_GET] = "SELECT " COLUMNS ", NULL FROM sessions s WHERE s.id = ?1"
+                              " AND (?2 IS NULL OR s.owner = ?2)",
+    [ARGOS_SQL_SESSION_ROW] = "SELECT owner, kind, parent, title, message_count FROM sessions"
+                              " WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
+    [ARGOS_SQL_SESSION_ADD] =
+        "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
+        " platform, model, title, title_source, last_activity_at, hidden)"
+        " VALUES (?1, ?2, ?3, ?4, 0, 1, ?5, ?6, ifnull (?2 ->> '$.platform', ''), ?7, ?8, ?9,"
+        " ?4, ?10) ON CONFLICT (id) DO NOTHING",
+    [ARGOS_SQL_SESSION_FILL] =
+        "UPDATE sessions SET source = ifnull (source, ?2), model = ifnull (model, ?3),"
+        " platform = iif (platform = '', ifnull (?2 ->> '$.platform', ''), platform),"
+        " owner = iif (owner = '' AND title IS NULL, ?4, owner) WHERE id = ?1",
+    [ARGOS_SQL_SESSION_CONTINUED] =
+        "UPDATE sessions SET continued = EXISTS (SELECT 1 FROM sessions c"
+        " WHERE c.parent = sessions.id AND c.kind = 'compression') WHERE id = ?1",
+    //  The first reason wins, but over one that was an accident
+    [ARGOS_SQL_SESSION_CLOSE] =
+        "UPDATE sessions SET ended_at = ifnull (ended_at, ?2), end_reason = ?3,"
+        " version = version + 1 WHERE id = ?1 AND (ended_at IS NULL OR (end_reason IN ("
+        "'agent_close', 'ws_orphan_reap', 'superseded_by_resume', 'startup_orphan_reap')"
+        " AND ?3 NOT IN ("
+        "'agent_close', 'ws_orphan_reap', 'superseded_by_resume', 'startup_orphan_reap')))",
+    [ARGOS_SQL_SESSION_REOPEN] = "UPDATE sessions SET ended_at = NULL, end_reason = NULL,"
+                                 " version = version + 1 WHERE id = ?1 AND ended_at IS NOT NULL",
+    [ARGOS_SQL_SESSION_COUNT] =
+        "UPDATE sessions SET message_count = message_count + ?2,"
+        " tool_call_count = tool_call_count + ?3, last_activity_at = max (last_activity_at, ?4),"
+        " preview = ifnull (preview, ?5), version = version + 1 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_VERSION] = "SELECT version FROM sessions WHERE id = ?1",
+    [ARGOS_SQL_SESSION_TITLE] = "UPDATE sessions SET title = ?2, title_source = ?3 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_MODEL] = "UPDATE sessions SET model = ifnull (?2, model) WHERE id = ?1",
+    [ARGOS_SQL_SESSION_HIDE] = "UPDATE sessions SET hidden = ?2 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_ARCHIVE] = "UPDATE sessions SET archived = ?2 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_BRANCH] =
+        "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
+        " platform, model, title, title_source, last_activity_at) SELECT ?2, source, id, ?3, 0, 1,"
+        " owner, 'branch', platform, model, ?4, ?5, ?3 FROM sessions WHERE id = ?1"
+        " ON CONFLICT (id) DO NOTHING",
+    [ARGOS_SQL_SESSION_RECOUNT] =
+        "UPDATE sessions SET message_count = (SELECT count (*) FROM messages"
+        " WHERE session_id = ?1 AND active = 1), tool_call_count ="
+        " (SELECT ifnull (sum (json_array_length (extra, '$.tool_calls')), 0) FROM messages"
+        " WHERE session_id = ?1 AND active = 1), rewind_count = rewind_count + ?2,"
+        " last_activity_at = max (last_activity_at, ?3), version = version + 1 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_PREVIEW] = "UPDATE sessions SET preview = ?2 WHERE id = ?1",
+    [ARGOS_SQL_SESSION_FIRST] = "SELECT substr (content, 1, 256) FROM messages"
+                                " WHERE session_id = ?1 AND active = 1 AND role = 'user'"
+                                " AND content > '' ORDER BY id LIMIT 1",
+    [ARGOS_SQL_SESSION_ORPHAN] = "UPDATE sessions SET parent = NULL, kind = 'root'"
+                                 " WHERE parent = ?1",
+    [ARGOS_SQL_SESSION_DELEGATES] = "SELECT id FROM sessions WHERE parent = ?1"
+                                    " AND kind = 'delegate'",
+    [ARGOS_SQL_SESSION_DROP] = "DELETE FROM sessions WHERE id = ?1",
+    [ARGOS_SQL_SESSION_PRUNABLE] = "SELECT " COLUMNS ", NULL FROM sessions s WHERE" PRUNABLE,
+    [ARGOS_SQL_SESSION_LIST] = "SELECT " COLUMNS ", " ROOT " FROM sessions s"
+                               " WHERE s.listed = 1 AND ?1 IS NULL" PAGE,
+    [ARGOS_SQL_SESSION_LIST_OWNER] = "SELECT " COLUMNS ", " ROOT " FROM sessions s"
+                                     " WHERE s.listed = 1 AND s.owner = ?1" PAGE,
+    [ARGOS_SQL_SESSION_LIST_ALL] = "SELECT " COLUMNS ", " ROOT " FROM sessions s"
+                                   " WHERE (?1 IS NULL OR s.owner = ?1)" PAGE,
+    [ARGOS_SQL_SESSION_PREFIX] = "SELECT id FROM sessions WHERE id >= ?1"
+                                 " AND id < ?1 || char (1114111)"
+                                 " AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT 2",
+    //  '$' follows '#': the range is every title with a number
+    [ARGOS_SQL_SESSION_TITLED] =
+        "SELECT id FROM (SELECT id, started_at, title <> ?1 AS numbered FROM sessions"
+        " WHERE (?2 IS NULL OR owner = ?2)"
+        " AND (title = ?1 OR (title > ?1 || ' #' AND title < ?1 || ' $')))"
+        " ORDER BY numbered DESC, started_at DESC, id DESC LIMIT 1",
+    [ARGOS_SQL_SESSION_UP] =
+        "WITH RECURSIVE up (id, n) AS (SELECT parent, 1 FROM sessions WHERE id = ?1 AND"
+        " (?2 IS NULL OR kind = ?2) UNION ALL SELECT p.parent, n + 1 FROM up JOIN sessions p"
+        " ON p.id = up.id WHERE p.parent IS NOT NULL AND (?2 IS NULL OR p.kind = ?2) AND n < 100)"
+        " SELECT s.id, s.kind, s.title, s.started_at, s.ended_at, s.message_count FROM up"
+        " JOIN sessions s ON s.id = up.id ORDER BY n",
+    [ARGOS_SQL_SESSION_TIP] = "SELECT id FROM sessions WHERE parent = ?1 AND kind = 'compression'"
+                              " ORDER BY end_reason IS 'compression' DESC, ended_at IS NULL DESC,"
+                              " last_activity_at DESC, started_at DESC, id DESC LIMIT 1",
+    [ARGOS_SQL_SESSION_CHILDREN] =
+        "SELECT id, kind, title, started_at, ended_at, message_count FROM sessions"
+        " WHERE parent = ?1 ORDER BY started_at, id LIMIT 100",
+    [ARGOS_SQL_SESSION_PLATFORMS] =
+        "SELECT platform, count (*), sum (message_count), sum (tool_call_count),"
+        " sum (input_tokens), sum (output_tokens), sum (cost_usd), max (last_activity_at)"
+        " FROM sessions WHERE ?1 IS NULL OR owner = ?1 GROUP BY platform ORDER BY platform LIMIT"
+        " 100",
+    [ARGOS_SQL_TITLE_HOLDER] = "SELECT id FROM sessions WHERE owner = ?1 AND title = ?2"
+                               " AND id <> ?3",
+    [ARGOS_SQL_TITLE_FREE] = "UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ?1",
+    [ARGOS_SQL_TITLE_NUMBERED] = "SELECT title FROM sessions WHERE owner = ?1"
+                                 " AND (title = ?2 OR (title > ?2 || ' #' AND title < ?2 || ' $'))",
+    [ARGOS_SQL_MESSAGE_ADD] =
+        "INSERT INTO messages (session_id, role, at, content, extra, client_id)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra, at, active, compacted"
+                               " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1"
+                               " ORDER BY id",
+    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted"
+                              " FROM messages WHERE session_id = ?1 AND id > ?2 ORDER BY id",
+    [ARGOS_SQL_MESSAGE_COPY] =
+        "INSERT INTO messages (session_id, role, at, content, extra)"
+        " SELECT ?2, role, at, content, extra FROM messages"
+        " WHERE session_id = ?1 AND active = 1 AND (?3 = 0 OR id <= ?3) ORDER BY id",
+    [ARGOS_SQL_MESSAGE_CLEAR] = "UPDATE messages SET session_id = '', client_id = NULL, active = 0,"
+                                " compacted = 0 WHERE session_id = ?1 AND active = 1",
+    [ARGOS_SQL_MESSAGE_FOLD] = "UPDATE messages SET active = 0, compacted = 1"
+                               " WHERE session_id = ?1 AND active = 1",
+    [ARGOS_SQL_MESSAGE_IS_USER] = "SELECT 1 FROM messages WHERE session_id = ?1 AND id = ?2"
+                                  " AND active = 1 AND role = 'user'",
+    [ARGOS_SQL_MESSAGE_REWIND] =
+        "UPDATE messages SET active = 0, rewound = 1 + (SELECT rewind_count FROM sessions"
+        " WHERE id = ?1) WHERE session_id = ?1 AND id >= ?2 AND active = 1",
+    [ARGOS_SQL_MESSAGE_RESTORE] =
+        "UPDATE messages SET active = 1, rewound = 0 WHERE session_id = ?1 AND active = 0"
+        " AND compacted = 0 AND rewound = (SELECT rewind_count FROM sessions WHERE id = ?1)",
+    [ARGOS_SQL_MESSAGE_NEWER] =
+        "SELECT 1 FROM messages WHERE session_id = ?1 AND (active = 1 OR compacted = 1)"
+        " AND id > (SELECT min (id) FROM messages WHERE session_id = ?1 AND active = 0"
+        " AND rewound = (SELECT rewind_count FROM sessions WHERE id = ?1)) LIMIT 1",
+    [ARGOS_SQL_MESSAGE_TRASH] = "UPDATE messages SET session_id = '', client_id = NULL, active = 0,"
+                                " compacted = 0 WHERE session_id = ?1",
+    [ARGOS_SQL_TRASHED_DROP] = "DELETE FROM messages WHERE id IN (SELECT id FROM messages"
+                               " WHERE session_id = '' LIMIT 500)",
+    [ARGOS_SQL_USAGE_ADD] =
+        "INSERT INTO session_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+        " ?14, ?15, ?16, ?17, ?17) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
+        " input_tokens = input_tokens + excluded.input_tokens,"
+        " output_tokens = output_tokens + excluded.output_tokens,"
+        " cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,"
+        " cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,"
+        " reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,"
+        " estimated_usd = estimated_usd + excluded.estimated_usd,"
+        " actual_usd = iif (excluded.actual_usd IS NULL, actual_usd,"
+        " ifnull (actual_usd, 0) + excluded.actual_usd),"
+        " cost_status = ifnull (excluded.cost_status, cost_status),"
+        " cost_source = ifnull (excluded.cost_source, cost_source), last_at = excluded.last_at",
+    [ARGOS_SQL_USAGE_SUM] =
+        "UPDATE sessions SET input_tokens = input_tokens + ?2, output_tokens = output_tokens + ?3,"
+        " cost_usd = cost_usd + ?4, model = ifnull (model, ?5) WHERE id = ?1",
+    [ARGOS_SQL_USAGE_GET] =
+        "SELECT model, provider, base_url, mode, task, calls, input_tokens, output_tokens,"
+        " cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_usd, actual_usd,"
+        " cost_status, cost_source, first_at, last_at FROM session_usage WHERE session_id = ?1"
+        " LIMIT 256",
+    [ARGOS_SQL_USAGE_DROP] = "DELETE FROM session_usage WHERE session_id = ?1",
+    [ARGOS_SQL_USAGE_MODELS] =
+        "SELECT u.model, u.provider, sum (u.calls), sum (u.input_tokens), sum (u.output_tokens),"
+        " sum (ifnull (u.actual_usd, u.estimated_usd)) FROM session_usage u"
+        " JOIN sessions s ON s.id = u.session_id WHERE ?1 IS NULL OR s.owner = ?1"
+        " GROUP BY u.model, u.provider ORDER BY u.model, u.provider LIMIT 100",
+};
+
+const char *
+argos_store_sql_sessions (argos_sql_t sql)
+{
+    return s_sql[sql];
+}

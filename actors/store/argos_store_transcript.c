@@ -1,0 +1,240 @@
+//  argos_store_transcript - the messages of a session: load, append, replace, take back.
+//
+//  Invariant: a transcript is written only under the lease of the lane turn/<session>. A failed
+//  load is a refusal, never an empty transcript. Order is that of the numbers of the rows, never of
+//  a clock. Taking back keeps the rows.
+//  Limits: a page of a transcript has at most ARGOS_STORE_PAGE_BYTES, but at least one message.
+
+#include "argos_store_priv.h"
+
+#include <string.h>
+
+#define PREVIEW_CHARS 60 //  Characters of a preview
+#define PREVIEW_SIZE 256 //  Its bytes, terminated
+
+//  One message of the page, new; *bytes grows by its size.
+
+static json_t *
+s_message (sqlite3_stmt *stmt, bool inactive, size_t *bytes)
+{
+    json_t *message = argos_store_json (stmt, 3);
+    if (!message)
+        message = json_object ();
+    json_object_set_new (message, "id", json_integer (sqlite3_column_int64 (stmt, 0)));
+    json_object_set_new (message, "role", argos_store_string (stmt, 1));
+    json_t *content = argos_store_string (stmt, 2);
+    if (content)
+        json_object_set_new (message, "content", content);
+    if (inactive) {
+        json_object_set_new (message, "at", json_integer (sqlite3_column_int64 (stmt, 4)));
+        json_object_set_new (message, "active", json_boolean (sqlite3_column_int (stmt, 5)));
+        json_object_set_new (message, "compacted", json_boolean (sqlite3_column_int (stmt, 6)));
+    }
+    *bytes +=
+        (size_t) sqlite3_column_bytes (stmt, 2) + (size_t) sqlite3_column_bytes (stmt, 3) + 64;
+    return message;
+}
+
+bool
+argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
+{
+    argos_store_session_t session;
+    int64_t limit = argos_store_integer (unit->body, "limit_bytes", ARGOS_STORE_PAGE_BYTES);
+    bool inactive = json_is_true (json_object_get (unit->body, "inactive"));
+    argos_sql_t sql = inactive ? ARGOS_SQL_MESSAGE_ALL : ARGOS_SQL_MESSAGE_PAGE;
+    if (limit < 1 || limit > ARGOS_STORE_PAGE_BYTES)
+        limit = ARGOS_STORE_PAGE_BYTES;
+    if (!argos_store_session_need (self, unit, &session))
+        return false;
+    json_t *messages = json_array ();
+    size_t bytes = 0;
+    bool more = false;
+    sqlite3_stmt *stmt = argos_store_query (
+        self, sql, "si", session.id, argos_store_integer (unit->body, "after", 0));
+    while (stmt && !more) {
+        json_t *message = s_message (stmt, inactive, &bytes);
+        more = bytes > (size_t) limit && json_array_size (messages) > 0;
+        if (more)
+            json_decref (message);
+        else
+            json_array_append_new (messages, message);
+        if (!argos_store_next (self, stmt))
+            break;
+    }
+    argos_store_end (self, sql);
+    unit->result = json_pack ("{s:o, s:b}", "messages", messages, "more", more);
+    return true;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Writing
+
+//  A message without what has columns of its own, new; NULL when nothing is left.
+
+static json_t *
+s_extra (json_t *message)
+{
+    json_t *extra = json_copy (message);
+    json_object_del (extra, "role");
+    json_object_del (extra, "client_id");
+    if (json_is_string (json_object_get (message, "content")))
+        json_object_del (extra, "content");
+    if (json_object_size (extra) == 0) {
+        json_decref (extra);
+        return NULL;
+    }
+    return extra;
+}
+
+//  The beginning of a text on one line; "" when there is nothing to see.
+
+static void
+s_preview (const char *text, char target[static PREVIEW_SIZE])
+{
+    size_t size = 0, chars = 0;
+    bool blank = false;
+    for (; *text && chars <= PREVIEW_CHARS; text++) {
+        unsigned char byte = (unsigned char) *text;
+        if (byte <= ' ' || byte == 0x7f) {
+            blank = size > 0;
+            continue;
+        }
+        chars += (byte & 0xc0) != 0x80;
+        if (chars + blank > PREVIEW_CHARS)
+            break;
+        if (blank) {
+            target[size++] = ' ';
+            chars++;
+        }
+        blank = false;
+        target[size++] = (char) byte;
+    }
+    if (*text)
+        memcpy (target + size, "...", 4);
+    else
+        target[size] = 0;
+}
+
+static bool
+s_lane (argos_store_unit_t *unit, const char *id)
+{
+    return argos_store_own_lane (unit, id) ||
+           argos_store_refuse (
+               unit->ans, ARGOS_DENIED, "a transcript is written only under the lease of its lane");
+}
+
+//  The rows of messages; those whose client id is known are left out. Returns how many were added.
+
+static int64_t
+s_add (argos_store_t *self, const char *id, const json_t *messages, int64_t *ret_calls,
+    char preview[static PREVIEW_SIZE])
+{
+    size_t index;
+    json_t *message;
+    int64_t added = 0;
+    json_array_foreach (messages, index, message) {
+        json_t *extra = s_extra (message);
+        const char *role = argos_store_member (message, "role");
+        const char *content = json_string_value (json_object_get (message, "content"));
+        argos_store_run (self, ARGOS_SQL_MESSAGE_ADD, "ssisje", id, role, self->now, content, extra,
+            argos_store_member (message, "client_id"));
+        json_decref (extra);
+        if (self->failed || !argos_store_changed (self))
+            continue;
+        added++;
+        *ret_calls += (int64_t) json_array_size (json_object_get (message, "tool_calls"));
+        if (!*preview && content && strcmp (role, "user") == 0)
+            s_preview (content, preview);
+    }
+    return added;
+}
+
+bool
+argos_store_session_append (argos_store_t *self, argos_store_unit_t *unit)
+{
+    const char *id = argos_store_member (unit->body, "session_id");
+    char preview[PREVIEW_SIZE] = "";
+    int64_t calls = 0;
+    if (!s_lane (unit, id))
+        return false;
+    int64_t added = s_add (self, id, json_object_get (unit->body, "messages"), &calls, preview);
+    argos_store_run (self, ARGOS_SQL_SESSION_COUNT, "siiie", id, added, calls, self->now,
+        (const char *) preview);
+    if (!self->failed && !argos_store_changed (self))
+        return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
+    return true;
+}
+
+static void
+s_recount (argos_store_t *self, const char *id, int64_t rewinds)
+{
+    char preview[PREVIEW_SIZE] = "";
+    argos_store_run (self, ARGOS_SQL_SESSION_RECOUNT, "sii", id, rewinds, self->now);
+    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_FIRST, "s", id);
+    if (stmt)
+        s_preview ((const char *) sqlite3_column_text (stmt, 0), preview);
+    argos_store_end (self, ARGOS_SQL_SESSION_FIRST);
+    argos_store_run (self, ARGOS_SQL_SESSION_PREVIEW, "se", id, (const char *) preview);
+}
+
+void
+argos_store_session_recount (argos_store_t *self, const char *id)
+{
+    s_recount (self, id, 0);
+}
+
+bool
+argos_store_session_replace (argos_store_t *self, argos_store_unit_t *unit)
+{
+    const char *id = argos_store_member (unit->body, "session_id");
+    bool compact = json_is_true (json_object_get (unit->body, "compact"));
+    argos_store_session_t session;
+    char preview[PREVIEW_SIZE] = "";
+    int64_t calls = 0;
+    if (!s_lane (unit, id))
+        return false;
+    if (!argos_store_session_find (self, id, "", &session))
+        return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
+    argos_store_run (self, compact ? ARGOS_SQL_MESSAGE_FOLD : ARGOS_SQL_MESSAGE_CLEAR, "s", id);
+    self->messages_dropped = self->messages_dropped || !compact;
+    s_add (self, id, json_object_get (unit->body, "messages"), &calls, preview);
+    s_recount (self, id, 0);
+    return true;
+}
+
+static bool
+s_restore (argos_store_t *self, argos_store_unit_t *unit, const char *id)
+{
+    if (argos_store_number (self, 0, ARGOS_SQL_MESSAGE_NEWER, "s", id))
+        return argos_store_refuse (
+            unit->ans, ARGOS_CONFLICT, "something was written after it was taken back");
+    argos_store_run (self, ARGOS_SQL_MESSAGE_RESTORE, "s", id);
+    if (!self->failed && !argos_store_changed (self))
+        return argos_store_refuse (unit->ans, ARGOS_CONFLICT, "nothing was taken back");
+    s_recount (self, id, 0);
+    return true;
+}
+
+bool
+argos_store_session_rewind (argos_store_t *self, argos_store_unit_t *unit)
+{
+    const char *id = argos_store_member (unit->body, "session_id");
+    int64_t message = argos_store_integer (unit->body, "message_id", 0);
+    bool restore = json_is_true (json_object_get (unit->body, "restore"));
+    argos_store_session_t session;
+    if (!s_lane (unit, id))
+        return false;
+    if (restore == (message != 0))
+        return argos_store_refuse (
+            unit->ans, ARGOS_INVALID, "either message_id or restore is needed");
+    if (!argos_store_session_find (self, id, "", &session))
+        return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
+    if (restore)
+        return s_restore (self, unit, id);
+    if (!argos_store_number (self, 0, ARGOS_SQL_MESSAGE_IS_USER, "si", id, message))
+        return argos_store_refuse (
+            unit->ans, ARGOS_NOT_FOUND, "no such message of the user in this transcript");
+    argos_store_run (self, ARGOS_SQL_MESSAGE_REWIND, "si", id, message);
+    s_recount (self, id, 1);
+    return true;
+}
