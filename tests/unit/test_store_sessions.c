@@ -509,7 +509,7 @@ lineages_and_titles_stay_whole (void **state)
     kit_t *kit = kit_new (false);
     static const char *const kinds[] = { "branch", "compression", "delegate" };
     unsigned seed = 7;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 300; i++) {
         int what = rand_r (&seed) % 8, a = rand_r (&seed) % 24, b = rand_r (&seed) % 24;
         kit->now += rand_r (&seed) % 200 - 100;
         if (what < 3)
