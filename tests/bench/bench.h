@@ -69,8 +69,16 @@ void bench_turn (void);
 void bench_http (void);
 void bench_idle (void);
 void bench_stop (void);
+void bench_tcp (void); //  A part of net
+void bench_net (void);
+void bench_lanes (void);
+void bench_scale (void);
 
 //  The program that only loads the libraries: says a byte on stdout and waits for the end of stdin.
 int bench_only_load (void);
+
+//  The program that is many idle peers: says a byte on stdout when all are in, waits as above.
+//  key is the file of a key, "" = none.
+int bench_idle_peers (const char *endpoint, const char *count, const char *key);
 
 #endif

@@ -24,16 +24,33 @@
     "{\"type\":\"bench.ask\",\"to\":\"service:bench\",\"id\":\"1234567\"}" //  As long as ours
 
 typedef struct {
-    bool argos;           //  The broker, or the forwarder
-    bool reply;           //  Request and reply, or one way
-    const char *endpoint; //  Where both connect
-    void *context;        //  Of the worker
-    size_t size;          //  Bytes of a body
-    bool framed;          //  Bare, with as many frames as ARGOS/1 has
-    int told;             //  eventfd of the sink
-    atomic_bool ready;    //  The worker is up
-    atomic_bool over;     //  The worker is to end
+    const bench_forward_t *forward; //  Bare: it
+    bool argos;                     //  The broker, or the forwarder
+    bool reply;                     //  Request and reply, or one way
+    const char *endpoint;           //  Where both connect
+    const char *name;               //  Argos: of the worker and its service
+    const argos_key_t *key;         //  Argos: of both, NULL = none
+    const char *curve;              //  Bare: public key of the forwarder, NULL = it has none
+    void *context;                  //  Of the worker
+    size_t size;                    //  Bytes of a body
+    bool framed;                    //  Bare, with as many frames as ARGOS/1 has
+    int told;                       //  eventfd of the sink
+    atomic_bool ready;              //  The worker is up
+    atomic_bool over;               //  The worker is to end
 } run_t;
+
+//  A pair of its own, as each client of ours has.
+
+static void
+s_curve (void *socket, const char *server)
+{
+    char public_key[41], secret_key[41];
+    if (zmq_curve_keypair (public_key, secret_key) != 0)
+        abort ();
+    zmq_setsockopt (socket, ZMQ_CURVE_SERVERKEY, server, 41);
+    zmq_setsockopt (socket, ZMQ_CURVE_PUBLICKEY, public_key, sizeof public_key);
+    zmq_setsockopt (socket, ZMQ_CURVE_SECRETKEY, secret_key, sizeof secret_key);
+}
 
 static void *
 s_dealer (run_t *run, void *context)
@@ -44,6 +61,8 @@ s_dealer (run_t *run, void *context)
     zmq_setsockopt (socket, ZMQ_RCVHWM, &hwm, sizeof hwm);
     zmq_setsockopt (socket, ZMQ_RCVTIMEO, &slice, sizeof slice);
     zmq_setsockopt (socket, ZMQ_LINGER, &zero, sizeof zero);
+    if (run->curve)
+        s_curve (socket, run->curve);
     zmq_connect (socket, run->endpoint);
     return socket;
 }
@@ -102,11 +121,12 @@ s_argos_work (run_t *run)
 {
     wire_t wire;
     uint64_t count = 0;
-    if (wire_open (&wire, run->context, run->endpoint, "bench") != 0)
+    char serve[128];
+    if (wire_open (&wire, run->context, run->endpoint, run->name, run->key) != 0)
         exit (1);
     wire_word (&wire, "{\"type\":\"credit\"}", "{\"messages\":1000000000,\"bytes\":1000000000000}");
-    wire_word (
-        &wire, "{\"type\":\"serve\",\"id\":\"s\"}", "{\"service\":\"bench\",\"slots\":1024}");
+    snprintf (serve, sizeof serve, "{\"service\":\"%s\",\"slots\":1024}", run->name);
+    wire_word (&wire, "{\"type\":\"serve\",\"id\":\"s\"}", serve);
     if (!wire_expect (&wire, "accepted"))
         exit (1);
     atomic_store (&run->ready, true);
@@ -158,10 +178,11 @@ s_client_send (const run_t *run, client_t *client)
     else {
         if (run->reply)
             snprintf (header, sizeof header,
-                "{\"type\":\"bench.ask\",\"to\":\"service:bench\",\"id\":\"%" PRId64 "\"}",
+                "{\"type\":\"bench.ask\",\"to\":\"service:%s\",\"id\":\"%" PRId64 "\"}", run->name,
                 client->sent);
         else
-            snprintf (header, sizeof header, "{\"type\":\"bench.say\",\"to\":\"actor:bench\"}");
+            snprintf (
+                header, sizeof header, "{\"type\":\"bench.say\",\"to\":\"actor:%s\"}", run->name);
         wire_send (&client->wire, header, client->body, run->size);
     }
     client->sent++;
@@ -240,6 +261,8 @@ s_measure (run_t *run, void *context)
 {
     pthread_t worker;
     client_t client = { 0 };
+    char name[80];
+    snprintf (name, sizeof name, "%s.client", run->name ? run->name : "");
     atomic_store (&run->ready, false);
     atomic_store (&run->over, false);
     run->told = eventfd (0, 0);
@@ -250,10 +273,11 @@ s_measure (run_t *run, void *context)
         abort ();
     while (!atomic_load (&run->ready))
         bench_pause (1);
-    bench_pause (20); //  The forwarder may not have read who the worker is
+    while (run->forward && !bench_forward_known (run->forward))
+        bench_pause (1);
     if (!run->argos)
         client.socket = s_dealer (run, context);
-    else if (wire_open (&client.wire, context, run->endpoint, "bench.client") != 0)
+    else if (wire_open (&client.wire, context, run->endpoint, name, run->key) != 0)
         exit (1);
     double rate = s_client_run (run, &client);
     atomic_store (&run->over, true);
@@ -270,75 +294,115 @@ s_measure (run_t *run, void *context)
 //  ------------------------------------------------------------------------------------------------
 
 typedef struct {
-    const char *transport; //  inproc or ipc
-    const char *bare;      //  Endpoint of the forwarder
-    void *middle;          //  Context of forwarder and broker
-    void *client, *worker; //  Their contexts
+    const char *transport;  //  inproc, ipc or tcp
+    const char *endpoint;   //  Of the broker
+    const argos_key_t *key; //  That it wants, NULL = none
+    void *middle;           //  Context of the forwarder
+    void *client, *worker;  //  Their contexts
 } place_t;
 
+//  The forwarder, by CURVE or not, at an address of its own: the last one may still be in use.
+
 static double
-s_forward (const place_t *place, run_t *run)
+s_forward (const place_t *place, run_t *run, bool curve)
 {
-    static int count; //  An address of its own: the last one may still be in use
-    char endpoint[80];
-    snprintf (endpoint, sizeof endpoint, "%s.%d", place->bare, ++count);
+    static int count;
+    char endpoint[80], public_key[41], secret_key[41];
+    if (streq (place->transport, "tcp"))
+        snprintf (endpoint, sizeof endpoint, "tcp://127.0.0.1:%d", bench_port ());
+    else
+        snprintf (endpoint, sizeof endpoint, "%s://%sbench-forward-%d.%d", place->transport,
+            streq (place->transport, "ipc") ? "@argos-" : "", (int) getpid (), ++count);
+    if (curve && zmq_curve_keypair (public_key, secret_key) != 0)
+        abort ();
     run->endpoint = endpoint;
-    bench_forward_t *forward = bench_forward_new (place->middle, endpoint);
+    run->curve = curve ? public_key : NULL;
+    bench_forward_t *forward =
+        bench_forward_new (place->middle, endpoint, curve ? secret_key : NULL);
+    run->forward = forward;
     double rate = forward ? s_measure (run, place->client) : 0;
     bench_forward_destroy (&forward);
-    run->endpoint = NULL;
+    run->endpoint = run->curve = NULL;
     return rate;
 }
+
+static double
+s_ours (const place_t *place, bool reply, size_t size)
+{
+    run_t argos = { .argos = true,
+        .reply = reply,
+        .endpoint = place->endpoint,
+        .name = place->key ? BENCH_REMOTE : "bench",
+        .key = place->key,
+        .context = place->worker,
+        .size = size };
+    return s_measure (&argos, place->client);
+}
+
+//  Over tcp the base encrypts as ours does; what is measured beside it is the forwarder without,
+//  elsewhere the one with as many frames.
 
 static void
 s_row (const place_t *place, bool reply, size_t size)
 {
-    double base[BENCH_ROUNDS], framed[BENCH_ROUNDS], ours[BENCH_ROUNDS];
+    double base[BENCH_ROUNDS], other[BENCH_ROUNDS], ours[BENCH_ROUNDS];
     char name[64];
-    bool inproc = streq (place->transport, "inproc");
+    bool curve = place->key != NULL;
     for (int round = 0; round < BENCH_ROUNDS; round++) {
         run_t bare = { .reply = reply, .context = place->worker, .size = size };
-        base[round] = s_forward (place, &bare);
-        bare.framed = true;
-        framed[round] = s_forward (place, &bare);
-        run_t argos = { .argos = true,
-            .reply = reply,
-            .endpoint = inproc ? BENCH_INPROC : bench_core_ipc (),
-            .context = place->worker,
-            .size = size };
-        ours[round] = s_measure (&argos, place->client);
+        base[round] = s_forward (place, &bare, curve);
+        bare.framed = !curve;
+        other[round] = s_forward (place, &bare, false);
+        ours[round] = s_ours (place, reply, size);
     }
-    snprintf (name, sizeof name, "%s %s %zu B, %d on the way", reply ? "request/reply" : "one way",
-        place->transport, size, ON_THE_WAY);
+    snprintf (name, sizeof name, "%s %s%s %zu B, %d on the way",
+        reply ? "request/reply" : "one way", place->transport, curve ? "+CURVE" : "", size,
+        ON_THE_WAY);
     bench_print (&(bench_row_t){ .name = name,
         .unit = reply ? "req/s" : "msg/s",
         .base = bench_median (base),
         .ours = bench_median (ours),
-        .target = inproc ? 0.4 : 0.6 });
-    bench_print (&(bench_row_t){ .name = "  forwarder with as many frames",
+        .target = streq (place->transport, "inproc") ? 0.4 : 0.6 });
+    bench_print (&(bench_row_t){
+        .name = curve ? "  forwarder on plain tcp" : "  forwarder with as many frames",
         .unit = reply ? "req/s" : "msg/s",
-        .base = bench_median (framed),
+        .base = bench_median (other),
         .ours = bench_median (ours) });
+}
+
+static void
+s_rows (const place_t *place)
+{
+    static const size_t sizes[] = { 100, 1024, 16384 };
+    for (int reply = 1; reply >= 0; reply--)
+        for (size_t size = 0; size < 3; size++)
+            s_row (place, reply, sizes[size]);
 }
 
 void
 bench_broker (void)
 {
-    static const size_t sizes[] = { 100, 1024, 16384 };
-    char forward[64];
-    snprintf (forward, sizeof forward, "ipc://@argos-bench-forward-%d", (int) getpid ());
     void *ours = zsys_init (), *client = zmq_ctx_new (), *worker = zmq_ctx_new ();
-    place_t places[] = {
-        { "inproc", "inproc://bench.forward", ours, ours, ours },
-        { "ipc", forward, ours, client, worker },
-    };
-    if (bench_core_start () != 0)
-        return;
-    for (size_t place = 0; place < 2; place++)
-        for (int reply = 1; reply >= 0; reply--)
-            for (size_t size = 0; size < 3; size++)
-                s_row (&places[place], reply, sizes[size]);
-    bench_core_stop ();
+    if (bench_core_start () == 0) {
+        s_rows (&(place_t){ "inproc", BENCH_INPROC, NULL, ours, ours, ours });
+        s_rows (&(place_t){ "ipc", bench_core_ipc (), NULL, ours, client, worker });
+        bench_core_stop ();
+    }
+    zmq_ctx_term (client);
+    zmq_ctx_term (worker);
+}
+
+//  The forwarder has a context of its own: in ours each CURVE connection asks the auth actor.
+
+void
+bench_tcp (void)
+{
+    void *middle = zmq_ctx_new (), *client = zmq_ctx_new (), *worker = zmq_ctx_new ();
+    if (bench_core_start () == 0) {
+        s_rows (&(place_t){ "tcp", bench_core_tcp (), bench_core_key (), middle, client, worker });
+        bench_core_stop ();
+    }
+    zmq_ctx_term (middle);
     zmq_ctx_term (client);
     zmq_ctx_term (worker);
 }

@@ -138,7 +138,7 @@ s_open_readers (fan_t *self)
             zmq_send (self->sockets[i], "R", 1, 0);
             continue;
         }
-        if (wire_open (&self->wires[i], self->context, self->endpoint, name) != 0)
+        if (wire_open (&self->wires[i], self->context, self->endpoint, name, NULL) != 0)
             exit (1);
         wire_word (&self->wires[i], "{\"type\":\"credit\"}",
             "{\"messages\":1000000000,\"bytes\":1000000000000}");
@@ -182,7 +182,7 @@ s_run (fan_t *self)
         socket = s_socket (self->context, ZMQ_DEALER);
         zmq_connect (socket, self->endpoint);
     }
-    else if (wire_open (&wire, self->context, self->endpoint, "bench.publisher") != 0)
+    else if (wire_open (&wire, self->context, self->endpoint, "bench.publisher", NULL) != 0)
         exit (1);
     int64_t start = bench_now (), deliveries = 0;
     while (bench_now () - start < ROUND_NS) {

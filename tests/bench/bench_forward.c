@@ -8,16 +8,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 #define HWM 100000
 #define SLICE_MS 50 //  How often the thread looks whether it is to end
 
 struct bench_forward {
-    void *router;     //  Its socket; of the thread once that runs
-    zmq_msg_t worker; //  Route of the worker
-    atomic_bool over; //  The thread is to end
-    pthread_t thread; //  It
+    void *router;      //  Its socket; of the thread once that runs
+    zmq_msg_t worker;  //  Route of the worker
+    atomic_bool known; //  There is one
+    atomic_bool over;  //  The thread is to end
+    pthread_t thread;  //  It
 };
 
 //  The rest of the message as it is.
@@ -55,6 +57,13 @@ s_to_client (bench_forward_t *self, zmq_msg_t *to, zmq_msg_t *frame)
 }
 
 static void
+s_meet (bench_forward_t *self, zmq_msg_t *route)
+{
+    zmq_msg_copy (&self->worker, route);
+    atomic_store (&self->known, true);
+}
+
+static void
 s_turn (bench_forward_t *self)
 {
     zmq_msg_t route, to, frame;
@@ -67,7 +76,7 @@ s_turn (bench_forward_t *self)
         if (zmq_msg_size (&to) == 0)
             s_to_worker (self, &route, &frame);
         else if (zmq_msg_size (&to) == 1)
-            zmq_msg_copy (&self->worker, &route);
+            s_meet (self, &route);
         else
             s_to_client (self, &to, &frame);
     }
@@ -86,7 +95,7 @@ s_run (void *arg)
 }
 
 bench_forward_t *
-bench_forward_new (void *context, const char *endpoint)
+bench_forward_new (void *context, const char *endpoint, const char *secret)
 {
     const int hwm = HWM, slice = SLICE_MS, one = 1, zero = 0;
     bench_forward_t *self = calloc (1, sizeof *self);
@@ -99,12 +108,22 @@ bench_forward_new (void *context, const char *endpoint)
     zmq_setsockopt (self->router, ZMQ_RCVTIMEO, &slice, sizeof slice);
     zmq_setsockopt (self->router, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
     zmq_setsockopt (self->router, ZMQ_LINGER, &zero, sizeof zero);
+    if (secret) {
+        zmq_setsockopt (self->router, ZMQ_CURVE_SERVER, &one, sizeof one);
+        zmq_setsockopt (self->router, ZMQ_CURVE_SECRETKEY, secret, strlen (secret) + 1);
+    }
     if (zmq_bind (self->router, endpoint) == 0 &&
         pthread_create (&self->thread, NULL, s_run, self) == 0)
         return self;
     zmq_close (self->router);
     free (self);
     return NULL;
+}
+
+bool
+bench_forward_known (const bench_forward_t *self)
+{
+    return atomic_load (&self->known);
 }
 
 void

@@ -84,7 +84,7 @@ load_open (load_t *self, const bench_daemon_t *daemon, void *context, const char
     snprintf (self->account, sizeof self->account, "%s", account);
     snprintf (name, sizeof name, "bench.%s", account);
     snprintf (body, sizeof body, "{\"service\":\"deliver.bench.%s\",\"slots\":256}", account);
-    if (wire_open (&self->wire, context, daemon->endpoint, name) != 0)
+    if (wire_open (&self->wire, context, daemon->endpoint, name, NULL) != 0)
         return -1;
     wire_word (&self->wire, "{\"type\":\"serve\",\"id\":\"s\"}", body);
     return wire_expect (&self->wire, "accepted") ? 0 : -1;

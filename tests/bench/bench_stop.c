@@ -129,7 +129,7 @@ s_beside (void *arg)
 static int
 s_open (stops_t *self, const bench_daemon_t *daemon, void *context)
 {
-    if (wire_open (&self->wire, context, daemon->endpoint, "bench.stop") != 0)
+    if (wire_open (&self->wire, context, daemon->endpoint, "bench.stop", NULL) != 0)
         return -1;
     wire_word (&self->wire, "{\"type\":\"serve\",\"id\":\"n\"}",
         "{\"service\":\"bench.stop.notes\",\"slots\":0}");

@@ -102,7 +102,7 @@ bench_store (void)
     load_t load = { 0 };
     double base[BENCH_ROUNDS], ours[BENCH_ROUNDS];
     if (bench_core_start () != 0 ||
-        wire_open (&load.wire, zsys_init (), BENCH_INPROC, "bench.client") != 0)
+        wire_open (&load.wire, zsys_init (), BENCH_INPROC, "bench.client", NULL) != 0)
         return;
     s_fill (load.body);
     bench_sqlite_t *bare = bench_sqlite_new ();
@@ -216,7 +216,7 @@ bench_append (void)
     bench_samples_t commits = { 0 };
     double base[BENCH_ROUNDS], ours[BENCH_ROUNDS];
     if (bench_core_start () != 0 ||
-        wire_open (&load.wire, zsys_init (), BENCH_INPROC, "bench.agent") != 0)
+        wire_open (&load.wire, zsys_init (), BENCH_INPROC, "bench.agent", NULL) != 0)
         return;
     s_fill (load.body);
     s_lease_all (&load);

@@ -196,8 +196,17 @@ wire_body (wire_t *self)
     return text;
 }
 
+static void
+s_curve (void *socket, const argos_key_t *key)
+{
+    zmq_setsockopt (socket, ZMQ_CURVE_SERVERKEY, key->server_key, sizeof key->server_key);
+    zmq_setsockopt (socket, ZMQ_CURVE_PUBLICKEY, key->public_key, sizeof key->public_key);
+    zmq_setsockopt (socket, ZMQ_CURVE_SECRETKEY, key->secret_key, sizeof key->secret_key);
+}
+
 int
-wire_open (wire_t *self, void *context, const char *endpoint, const char *name)
+wire_hello (
+    wire_t *self, void *context, const char *endpoint, const char *name, const argos_key_t *key)
 {
     const int hwm = HWM, zero = 0;
     char body[256];
@@ -210,17 +219,32 @@ wire_open (wire_t *self, void *context, const char *endpoint, const char *name)
     zmq_setsockopt (self->socket, ZMQ_SNDHWM, &hwm, sizeof hwm);
     zmq_setsockopt (self->socket, ZMQ_RCVHWM, &hwm, sizeof hwm);
     zmq_setsockopt (self->socket, ZMQ_LINGER, &zero, sizeof zero);
+    if (key)
+        s_curve (self->socket, key);
     if (zmq_connect (self->socket, endpoint) != 0)
         return -1;
     clock_gettime (CLOCK_REALTIME, &now);
     snprintf (body, sizeof body, "{\"name\":\"%s\",\"instance\":%lld,\"protocol\":1,\"leases\":[]}",
         name, (long long) now.tv_sec * 1000 + now.tv_nsec / 1000000);
     wire_word (self, "{\"type\":\"hello\",\"id\":\"hello\"}", body);
+    return 0;
+}
+
+int
+wire_welcome (wire_t *self)
+{
     if (!wire_expect (self, "welcome"))
         return -1;
     self->granted = wire_number (wire_body (self), "messages");
     self->bytes_ok = wire_number (wire_body (self), "bytes");
     return 0;
+}
+
+int
+wire_open (
+    wire_t *self, void *context, const char *endpoint, const char *name, const argos_key_t *key)
+{
+    return wire_hello (self, context, endpoint, name, key) == 0 ? wire_welcome (self) : -1;
 }
 
 void

@@ -7,6 +7,8 @@
 #ifndef ARGOS_BENCH_WIRE_H
 #define ARGOS_BENCH_WIRE_H
 
+#include "argos_key.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +27,15 @@ typedef struct {
     int more;                //  The next frame belongs to it
 } wire_t;
 
-//  Connect and say hello. Returns 0, or -1 when the broker does not welcome us.
-int wire_open (wire_t *self, void *context, const char *endpoint, const char *name);
+//  Connect and say hello, with that key over tcp (NULL = none). Returns 0, or -1 when the broker
+//  does not welcome us.
+int wire_open (
+    wire_t *self, void *context, const char *endpoint, const char *name, const argos_key_t *key);
+
+//  The same in two steps, so that many can be on the way: the hello, and the wait for the answer.
+int wire_hello (
+    wire_t *self, void *context, const char *endpoint, const char *name, const argos_key_t *key);
+int wire_welcome (wire_t *self);
 void wire_close (wire_t *self);
 
 //  Whether the window lets a message of so many bytes (header and body) go.
