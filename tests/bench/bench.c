@@ -1,5 +1,5 @@
-//  bench - argos-bench [NAME...]: the measurements as a table of ratios. All of them take about two
-//  minutes.
+//  bench - argos-bench [NAME...]: the measurements as a table of ratios. All of them take about
+//  four minutes.
 //
 //  Invariant: exits with 0 whatever the figures are; they are to be read. Limits: needs argosd
 //  beside it for turn, http, idle and stop.
@@ -26,6 +26,9 @@ static const measure_t measures[] = {
     { "http", bench_http },
     { "idle", bench_idle },
     { "stop", bench_stop },
+    { "net", bench_net },
+    { "lanes", bench_lanes },
+    { "scale", bench_scale },
 };
 
 #define MEASURES (sizeof measures / sizeof *measures)
@@ -103,6 +106,8 @@ main (int argc, char **argv)
     char reason[256];
     if (argc == 2 && streq (argv[1], "--only-load"))
         return bench_only_load ();
+    if (argc == 5 && streq (argv[1], "--idle-peers"))
+        return bench_idle_peers (argv[2], argv[3], argv[4]);
     for (int i = 1; i < argc; i++)
         if (!s_find (argv[i]))
             return s_usage ();
