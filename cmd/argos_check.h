@@ -72,10 +72,6 @@ int argos_check_open (check_t *self);
 //  Ends both. Idempotent.
 void argos_check_close (check_t *self);
 
-//  Starts the program once more; kills it (by -9, with its children).
-int argos_check_start (check_t *self);
-void argos_check_kill (check_t *self);
-
 //  Cuts the connection: the socket is closed and bound anew; whoever speaks without a hello is
 //  answered no_session.
 int argos_check_cut (check_t *self);
@@ -105,6 +101,15 @@ int argos_check_ends (check_t *self, check_lease_t *lease, bool may_release, boo
 //  Fails with a sentence; returns -1.
 int argos_check_fail (check_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
+
+//  argos_check_program.c
+
+//  Starts the program, if there is one to be started; kills it (by -9, with its children).
+int argos_check_start (check_t *self);
+void argos_check_kill (check_t *self);
+
+//  Fails with how it has ended; returns -1.
+int argos_check_ended (check_t *self);
 
 //  argos_check_cases.c
 
