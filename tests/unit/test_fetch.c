@@ -15,25 +15,25 @@ a_name_leads_nowhere (void **state)
     (void) state;
     static const struct {
         const char *text;   //  Given
-        bool spaced;        //  Of a file, not of a folder
         size_t max;         //  Bytes at most
         const char *wanted; //  Made of it
+        bool spaced;        //  Of a file, not of a folder
         bool same;          //  It is the same
     } rows[] = {
-        { "report.pdf", true, 100, "report.pdf", true },
-        { "my report.pdf", true, 100, "my report.pdf", true },
-        { "my report.pdf", false, 100, "my_report.pdf", false },
-        { "gr\xc3\xbc\xc3\x9f", true, 100, "gr\xc3\xbc\xc3\x9f", true },
-        { "gr\xc3\xbc\xc3\x9f", true, 5, "gr\xc3\xbc", false },
-        { "gr\xc3\xbc\xc3\x9f", false, 100, "gr____", false },
-        { "..", true, 100, "_.", false },
-        { ".", false, 100, "_", false },
-        { ".bashrc", true, 100, "_bashrc", false },
-        { "../../etc/passwd", true, 100, "_._.._etc_passwd", false },
-        { "a/b\\c\nd\x7f", true, 100, "a_b_c_d_", false },
-        { "", true, 100, "_", false },
-        { "20260101_120000_ab12cd34", false, 64, "20260101_120000_ab12cd34", true },
-        { "abcdef", false, 3, "abc", false },
+        { "report.pdf", 100, "report.pdf", true, true },
+        { "my report.pdf", 100, "my report.pdf", true, true },
+        { "my report.pdf", 100, "my_report.pdf", false, false },
+        { "gr\xc3\xbc\xc3\x9f", 100, "gr\xc3\xbc\xc3\x9f", true, true },
+        { "gr\xc3\xbc\xc3\x9f", 5, "gr\xc3\xbc", true, false },
+        { "gr\xc3\xbc\xc3\x9f", 100, "gr____", false, false },
+        { "..", 100, "_.", true, false },
+        { ".", 100, "_", false, false },
+        { ".bashrc", 100, "_bashrc", true, false },
+        { "../../etc/passwd", 100, "_._.._etc_passwd", true, false },
+        { "a/b\\c\nd\x7f", 100, "a_b_c_d_", true, false },
+        { "", 100, "_", true, false },
+        { "20260101_120000_ab12cd34", 64, "20260101_120000_ab12cd34", false, true },
+        { "abcdef", 3, "abc", false, false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[101];

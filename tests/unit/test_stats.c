@@ -32,41 +32,57 @@ s_random (unsigned below)
     return (unsigned) (s_state >> 33) % below;
 }
 
+static int32_t s_items[ITEMS]; //  What came and has not gone, oldest first as a rule
+static size_t s_count;         //  How many
+
 //  Mostly the oldest goes, sometimes any; mostly what comes is new, sometimes it is older.
+
+static void
+s_come_or_go (argos_age_t *ages, int32_t now)
+{
+    if (s_count < ITEMS && (s_count == 0 || s_random (100) < 51)) {
+        s_items[s_count] = s_random (50) == 0 ? now - (int32_t) s_random (LATE) : now;
+        argos_age_add (ages, s_items[s_count++]);
+        return;
+    }
+    size_t which = s_random (4) ? 0 : s_random ((unsigned) s_count);
+    argos_age_remove (ages, s_items[which]);
+    memmove (&s_items[which], &s_items[which + 1], (s_count - which - 1) * sizeof s_items[0]);
+    s_count--;
+}
+
+//  What is said to be the oldest is not younger than it, nor older than by an eighth of the span
+//  that there was.
+
+static void
+s_expect_oldest (argos_age_t *ages, int32_t *span)
+{
+    int32_t oldest = INT32_MAX, newest = INT32_MIN, said = 0;
+    for (size_t i = 0; i < s_count; i++) {
+        oldest = s_items[i] < oldest ? s_items[i] : oldest;
+        newest = s_items[i] > newest ? s_items[i] : newest;
+    }
+    assert_int_equal (argos_age_oldest (ages, &said), s_count > 0);
+    if (s_count == 0)
+        return;
+    assert_true (said <= oldest);
+    *span = newest - said > *span ? newest - said : *span;
+    if (oldest - said > *span / 8 + LATE)
+        fail_msg ("said %d, oldest %d, newest %d", said, oldest, newest);
+}
 
 static void
 the_oldest_is_known_to_an_eighth_of_the_span (void **state)
 {
     (void) state;
-    static int32_t items[ITEMS];
-    size_t count = 0;
     int32_t now = -1000, span = 0;
     argos_age_t ages = { .used = 0 };
     s_state = 7;
+    s_count = 0;
     for (int step = 0; step < STEPS; step++) {
         now += (int32_t) s_random (20);
-        if (count < ITEMS && (count == 0 || s_random (100) < 51)) {
-            items[count] = s_random (50) == 0 ? now - (int32_t) s_random (LATE) : now;
-            argos_age_add (&ages, items[count++]);
-        }
-        else {
-            size_t which = s_random (4) ? 0 : s_random ((unsigned) count);
-            argos_age_remove (&ages, items[which]);
-            memmove (&items[which], &items[which + 1], (count - which - 1) * sizeof items[0]);
-            count--;
-        }
-        int32_t oldest = INT32_MAX, newest = INT32_MIN, said = 0;
-        for (size_t i = 0; i < count; i++) {
-            oldest = items[i] < oldest ? items[i] : oldest;
-            newest = items[i] > newest ? items[i] : newest;
-        }
-        assert_int_equal (argos_age_oldest (&ages, &said), count > 0);
-        if (count > 0) {
-            assert_true (said <= oldest);
-            span = newest - said > span ? newest - said : span;
-            if (oldest - said > span / 8 + LATE)
-                fail_msg ("step %d: said %d, oldest %d, newest %d", step, said, oldest, newest);
-        }
+        s_come_or_go (&ages, now);
+        s_expect_oldest (&ages, &span);
     }
 }
 

@@ -15,8 +15,9 @@
 #include <cmocka.h>
 
 #define RUN "run_0123456789abcdef0123456789abcdef"
-#define PIECE 262144
+#define PIECE ((size_t) 262144)
 #define HOUR_MS 3600000LL
+#define DAY_MS (24 * HOUR_MS)
 
 //  A file whose bytes follow from its seed
 
@@ -35,7 +36,7 @@ s_file (size_t size, unsigned seed)
         file.bytes[i] = (unsigned char) ((i * 2654435761u + seed) >> 13);
     unsigned char hash[crypto_hash_sha256_BYTES];
     crypto_hash_sha256 (hash, file.bytes, size);
-    memcpy (file.id, "sha256:", 7);
+    memcpy (file.id, "sha256:", sizeof "sha256:");
     sodium_bin2hex (file.id + 7, sizeof file.id - 7, hash, sizeof hash);
     return file;
 }
@@ -352,7 +353,7 @@ what_a_run_needs_is_kept_as_long_as_the_run (void **state)
     snprintf (body, sizeof body, "{\"run_id\":\"" RUN "\",\"blobs\":[\"%s\"]}", kept.id);
     assert_int_equal (kit_write (kit, "gateway", "blob.ref", body), ARGOS_OK);
     assert_int_equal (kit_write (kit, "gateway", "blob.ref", body), ARGOS_OK);
-    kit->now += 400 * 24 * HOUR_MS; //  A clock that jumps ages nothing
+    kit->now += 400 * DAY_MS; //  A clock that jumps ages nothing
     s_chores (kit);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM blobs"), 3);
     s_pass (kit, 26);
@@ -362,7 +363,7 @@ what_a_run_needs_is_kept_as_long_as_the_run (void **state)
     assert_int_equal (kit_number (kit, "SELECT value FROM meta WHERE name = 'blobs'"), 6 * PIECE);
     s_assert_bytes (kit, &kept, 5 * PIECE, PIECE);
     kit_write (kit, "gateway", "run.finish", "{\"run_id\":\"" RUN "\",\"state\":\"completed\"}");
-    kit->now += 40 * 24 * HOUR_MS;
+    kit->now += 40 * DAY_MS;
     kit->store->prune_at = 0;
     s_chores (kit);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM blob_refs"), 0);
