@@ -33,6 +33,7 @@ class Argosd:
         self.log = []
         self._changed = threading.Condition()
         self._reader = None
+        self.prefix = []  # Words before the command
         self.edge = Edge(home, BUILD, self._say) if PLACEMENT == "nodes" else None
 
     @property
@@ -57,17 +58,20 @@ class Argosd:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
+    @staticmethod
+    def clean_env():
+        return {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and name != "ARGOS_HOME"}
+
     def launch(self, *arguments, env=None):
         """Start the process without waiting for it. The port of the API is any free one, unless an argument names it."""
-        command = [str(BUILD / "argosd"), "--home", str(self.home), *arguments]
+        command = [*self.prefix, str(BUILD / "argosd"), "--home", str(self.home), *arguments]
         if PLACEMENT == "isolate":
             command += ["--isolate"]
         if self.edge:
             self.edge.prepare()
         if "--port" not in arguments:
             command += ["--port", "0"]
-        clean = {name: value for name, value in os.environ.items()
-                 if not name.endswith("_API_KEY") and name != "ARGOS_HOME"}
+        clean = self.clean_env()
         self.log = []
         self.port = None
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

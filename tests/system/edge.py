@@ -11,8 +11,8 @@ import socket
 import subprocess
 import threading
 
-NODES = "nodes: {{core: {{actors: [core, gateway, api], bind: [ipc, \"tcp://127.0.0.1:{port}\"]}}, " \
-        "edge: {{actors: [\"agent*2\", tools], broker: \"tcp://127.0.0.1:{port}\"}}}}\n"
+NODES = "nodes: {{core: {{actors: [core, gateway, api], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
+        "edge: {{actors: [\"agent*2\", tools], broker: \"tcp://{host}:{port}\"}}}}\n"
 
 
 def free_port():
@@ -30,10 +30,11 @@ def free_port():
 class Edge:
     """The node; say(line) is called for each line of its log."""
 
-    def __init__(self, home, build, say):
+    def __init__(self, home, build, say, host="127.0.0.1", prefix=()):
         self.core_home = pathlib.Path(home)
         self.home = self.core_home / "edge"
         self.build = build
+        self.host, self.prefix = host, list(prefix)
         self.say = say
         self.process = None
         self.up = threading.Event()
@@ -45,7 +46,7 @@ class Edge:
         settings = self.core_home / "argos.yaml"
         text = settings.read_text() if settings.exists() else ""
         if "nodes: {core:" not in text:
-            text += "\n" + NODES.format(port=self.port)
+            text += "\n" + NODES.format(host=self.host, port=self.port)
             settings.write_text(text)
         self.home.mkdir(mode=0o700, exist_ok=True)
         (self.home / "argos.yaml").write_text(text)
@@ -62,7 +63,7 @@ class Edge:
         if self.process and self.process.poll() is None:
             return
         self.up.clear()
-        self.process = subprocess.Popen([str(self.build / "argosd"), "--home", str(self.home), "--node", "edge"], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*self.prefix, str(self.build / "argosd"), "--home", str(self.home), "--node", "edge"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env=env)
         threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True).start()
 
