@@ -89,7 +89,7 @@ foreach (folder IN ITEMS unit contract actor fault model check sim fuzz)
         else ()
             add_test (NAME ${folder}/${name} COMMAND bash ${script})
         endif ()
-        argos_test (${folder} ${name} 120)
+        argos_test (${folder} ${name} 300)
     endforeach ()
 endforeach ()
 
