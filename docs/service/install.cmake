@@ -1,0 +1,40 @@
+#  What `./dev install` and `./dev package` put where. The paths are those of GNU; a package has prefix /usr.
+
+include (GNUInstallDirs)
+install (TARGETS argosd argos RUNTIME)
+install (FILES README.md LICENSE argos.example.yaml TYPE DOC)
+install (DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN service EXCLUDE)
+install (FILES docs/service/argos.sysusers.conf DESTINATION lib/sysusers.d RENAME argos.conf)
+
+#  The units name the programs by their full path, which is known when it is installed
+
+install (CODE "set (service_source \"${CMAKE_SOURCE_DIR}/docs/service\")
+set (service_build \"${CMAKE_BINARY_DIR}/generated\")
+set (service_paths \"${CMAKE_INSTALL_BINDIR}\" \"${CMAKE_INSTALL_DOCDIR}\")")
+install (CODE [[
+list (GET service_paths 0 bin)
+list (GET service_paths 1 doc)
+cmake_path (ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE prefix)
+set (CMAKE_INSTALL_FULL_BINDIR ${prefix}/${bin})
+set (CMAKE_INSTALL_FULL_DOCDIR ${prefix}/${doc})
+configure_file (${service_source}/argosd.service.in ${service_build}/system/argosd.service @ONLY)
+configure_file (${service_source}/argosd.user.service.in ${service_build}/user/argosd.service @ONLY)
+file (INSTALL ${service_build}/system/argosd.service DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/systemd/system)
+file (INSTALL ${service_build}/user/argosd.service DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/systemd/user)
+]])
+
+set (CPACK_PACKAGE_NAME argos)
+set (CPACK_PACKAGE_VENDOR "The Argos project")
+set (CPACK_PACKAGE_CONTACT "The Argos project <argos@localhost>")
+set (CPACK_PACKAGE_DESCRIPTION_SUMMARY "Actor-model message broker core for AI agents")
+set (CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set (CPACK_PACKAGE_FILE_NAME argos-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR})
+set (CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/package)
+set (CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set (CPACK_STRIP_FILES ON)
+set (CPACK_GENERATOR TGZ DEB)
+set (CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set (CPACK_DEBIAN_PACKAGE_SECTION net)
+set (CPACK_DEBIAN_PACKAGE_RECOMMENDS python3-zmq)
+set (CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/docs/service/postinst)
+include (CPack)
