@@ -16,6 +16,8 @@
 #include <zmq.h>
 
 #define SILENCE_MS 6000         //  Without a word from the broker, where there are pings
+#define PROTOCOL_OLDEST 1       //  Versions of the protocol that we speak
+#define PROTOCOL_NEWEST 1       //  .
 #define HELLO_MS 6000           //  Patience with a hello
 #define BACKOFF_MIN_MS 500      //  First pause
 #define BACKOFF_MAX_MS 30000    //  Longest pause
@@ -113,8 +115,9 @@ argos_peer_hello (argos_peer_t *self)
     argos_peer_make_id (self, self->hello_id);
     self->state = PEER_HELLO;
     self->hello_at = argos_peer_now ();
-    json_t *body = json_pack ("{s:s,s:I,s:i,s:o}", "name", self->name, "instance",
-        (json_int_t) self->instance, "protocol", 1, "leases", argos_peer_lease_list (self));
+    json_t *body = json_pack ("{s:s,s:I,s:i,s:[i,i],s:s,s:o}", "name", self->name, "instance",
+        (json_int_t) self->instance, "protocol", PROTOCOL_NEWEST, "protocols", PROTOCOL_OLDEST,
+        PROTOCOL_NEWEST, "build", ARGOS_BUILD, "leases", argos_peer_lease_list (self));
     if (*self->key.token && strncmp (self->endpoint, "ipc://", 6) == 0)
         json_object_set_new (body, "token", json_string (self->key.token));
     argos_peer_word (self, &head, body);

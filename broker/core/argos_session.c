@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define SESSIONS_MAX 4096
+#define PROTOCOL_OLDEST 1     //  Versions of the protocol that we speak
+#define PROTOCOL_NEWEST 1     //  .
 #define HELLO_LEASES_MAX 4096 //  Leases that a hello may list
 #define WINDOW_WITHHELD 8     //  Messages of a narrow window
 
@@ -291,16 +293,47 @@ typedef struct {
     json_t *leases;      //  Borrowed; may be NULL
 } hello_t;
 
-//  Returns NULL, or what is wrong with the body.
+//  Whether there is a version of the protocol that both speak. Returns NULL, or a sentence with
+//  both ranges, in text.
 
 static const char *
-s_read_hello (json_t *body, hello_t *ret_hello)
+s_no_protocol (const json_t *body, char *text, size_t size)
+{
+    const json_t *range = json_object_get (body, "protocols");
+    json_int_t newest = json_integer_value (json_object_get (body, "protocol")), oldest = newest;
+    argos_writer_t sentence = { .size = 0 };
+    if (range) {
+        oldest = json_integer_value (json_array_get (range, 0));
+        newest = json_integer_value (json_array_get (range, 1));
+    }
+    if (oldest <= newest && oldest <= PROTOCOL_NEWEST && newest >= PROTOCOL_OLDEST)
+        return NULL;
+    argos_writer_raw (&sentence, "no common protocol: " ARGOS_BUILD " speaks ");
+    argos_writer_int (&sentence, PROTOCOL_OLDEST);
+    argos_writer_raw (&sentence, " to ");
+    argos_writer_int (&sentence, PROTOCOL_NEWEST);
+    argos_writer_raw (&sentence, ", hello says ");
+    argos_writer_int (&sentence, oldest);
+    argos_writer_raw (&sentence, " to ");
+    argos_writer_int (&sentence, newest);
+    if (sentence.size >= size)
+        return "no common protocol";
+    memcpy (text, sentence.data, sentence.size);
+    text[sentence.size] = 0;
+    return text;
+}
+
+//  Returns NULL, or what is wrong with the body; that may be in text.
+
+static const char *
+s_read_hello (json_t *body, hello_t *ret_hello, char *text, size_t size)
 {
     const char *name = json_string_value (json_object_get (body, "name"));
     json_t *instance = json_object_get (body, "instance");
     json_t *leases = json_object_get (body, "leases");
-    if (json_integer_value (json_object_get (body, "protocol")) != 1)
-        return "hello needs protocol 1";
+    const char *wrong = s_no_protocol (body, text, size);
+    if (wrong)
+        return wrong;
     if (!name || !argos_name_valid (name))
         return "hello needs a name of 1 to 64 of a-z 0-9 . _ - @";
     if (!json_is_integer (instance) || json_integer_value (instance) < 1)
@@ -487,13 +520,14 @@ argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     const argos_header_t *header, argos_frame_t *frame)
 {
     hello_t hello;
+    char text[160];
     const argos_keyring_key_t *key = NULL;
     const argos_role_t *role = NULL;
     argos_err_t code = ARGOS_INVALID;
     json_t *body = argos_core_body (self, conn, header, frame);
     if (!body)
         return;
-    const char *wrong = s_read_hello (body, &hello);
+    const char *wrong = s_read_hello (body, &hello, text, sizeof text);
     if (!wrong) {
         code = ARGOS_DENIED;
         wrong = s_shown (self, who, body, &key);
@@ -566,10 +600,11 @@ argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *an
         json_t *leases = s_verdicts (session, ans);
         session->granted_messages = self->config.window_messages;
         session->granted_bytes = self->config.window_bytes;
-        json_t *body = json_pack ("{s:s,s:I,s:I,s:I,s:{s:I,s:I},s:o}", "store", self->store_id,
-            "boot", (json_int_t) self->config.boot, "lease_ms", (json_int_t) self->config.lease_ms,
-            "ping_ms", (json_int_t) (session->via == ARGOS_VIA_INPROC ? 0 : self->config.ping_ms),
-            "window", "messages", (json_int_t) session->granted_messages, "bytes",
+        json_t *body = json_pack ("{s:s,s:I,s:i,s:s,s:I,s:I,s:{s:I,s:I},s:o}", "store",
+            self->store_id, "boot", (json_int_t) self->config.boot, "protocol", PROTOCOL_NEWEST,
+            "build", ARGOS_BUILD, "lease_ms", (json_int_t) self->config.lease_ms, "ping_ms",
+            (json_int_t) (session->via == ARGOS_VIA_INPROC ? 0 : self->config.ping_ms), "window",
+            "messages", (json_int_t) session->granted_messages, "bytes",
             (json_int_t) session->granted_bytes, "leases", leases);
         char *text = json_dumps (body, JSON_COMPACT);
         assert (text);

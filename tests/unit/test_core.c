@@ -69,6 +69,26 @@ test_hello_refused (void **state)
     }
 }
 
+//  The newest version that both speak is taken; when there is none, both hear of both ranges.
+
+static void
+test_hello_protocols (void **state)
+{
+    (void) state;
+    core_send (1, "{\"type\":\"hello\",\"id\":\"h\"}",
+        "{\"name\":\"w\",\"instance\":1,\"protocol\":3,\"protocols\":[2,3],\"build\":\"new\"}");
+    core_expect_refused (1, "h", "invalid");
+    const char *reason = argos_sim_text (core_kit_last->body, "reason");
+    assert_non_null (strstr (reason, "speaks 1 to 1"));
+    assert_non_null (strstr (reason, "says 2 to 3"));
+    core_send (1, "{\"type\":\"hello\",\"id\":\"h\"}",
+        "{\"name\":\"w\",\"instance\":1,\"protocol\":1,\"protocols\":[2,1]}");
+    core_expect_refused (1, "h", "invalid");
+    core_send (1, "{\"type\":\"hello\",\"id\":\"h\"}",
+        "{\"name\":\"w\",\"instance\":1,\"protocol\":3,\"protocols\":[1,3],\"build\":\"new\"}");
+    assert_int_equal (argos_sim_int (core_expect (1, "welcome")->body, "protocol"), 1);
+}
+
 static void
 test_roles (void **state)
 {
@@ -284,8 +304,8 @@ int
 main (void)
 {
     const struct CMUnitTest tests[] = { PAIR_TEST (test_hello), PAIR_TEST (test_superseded),
-        PAIR_TEST (test_hello_refused), PAIR_TEST (test_roles), PAIR_TEST (test_window),
-        PAIR_TEST (test_bad_headers), PAIR_TEST (test_bad_frames),
+        PAIR_TEST (test_hello_refused), PAIR_TEST (test_hello_protocols), PAIR_TEST (test_roles),
+        PAIR_TEST (test_window), PAIR_TEST (test_bad_headers), PAIR_TEST (test_bad_frames),
         PAIR_TEST (test_commit_without_lease) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
