@@ -65,14 +65,10 @@ s_member (const json_t *object, const char *name, bool needed, char *target, siz
 }
 
 int
-argos_key_read (argos_key_t *self, const char *path, char *reason, size_t size)
+argos_key_parse (argos_key_t *self, const char *text, size_t size)
 {
-    char text[FILE_MAX + 1];
     memset (self, 0, sizeof *self);
-    ssize_t got = s_read_file (path, text, reason, size);
-    if (got < 0)
-        return -1;
-    json_t *file = json_loadb (text, (size_t) got, JSON_REJECT_DUPLICATES, NULL);
+    json_t *file = json_loadb (text, size, JSON_REJECT_DUPLICATES, NULL);
     bool good = s_member (file, "name", true, self->name, sizeof self->name) &&
                 s_member (file, "role", false, self->role, sizeof self->role) &&
                 s_member (file, "public", true, self->public_key, sizeof self->public_key) &&
@@ -83,12 +79,25 @@ argos_key_read (argos_key_t *self, const char *path, char *reason, size_t size)
                 argos_key_valid (self->secret_key) &&
                 (!*self->server_key || argos_key_valid (self->server_key));
     json_decref (file);
-    sodium_memzero (text, sizeof text);
     if (good)
         return 0;
     argos_key_wipe (self);
-    snprintf (reason, size, "key file %s: not of the form that `argos keys new` writes", path);
     return -1;
+}
+
+int
+argos_key_read (argos_key_t *self, const char *path, char *reason, size_t size)
+{
+    char text[FILE_MAX + 1];
+    memset (self, 0, sizeof *self);
+    ssize_t got = s_read_file (path, text, reason, size);
+    if (got < 0)
+        return -1;
+    int rc = argos_key_parse (self, text, (size_t) got);
+    sodium_memzero (text, sizeof text);
+    if (rc != 0)
+        snprintf (reason, size, "key file %s: not of the form that `argos keys new` writes", path);
+    return rc;
 }
 
 void

@@ -32,6 +32,9 @@ bool argos_key_valid (const char *text);
 //  by others (any bit of 077), larger than 4 KiB, not of the form.
 int argos_key_read (argos_key_t *self, const char *path, char *reason, size_t size);
 
+//  The same from the text of such a file. Returns 0, or -1: not of the form.
+int argos_key_parse (argos_key_t *self, const char *text, size_t size);
+
 //  Overwrite the secrets.
 void argos_key_wipe (argos_key_t *self);
 

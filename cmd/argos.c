@@ -34,6 +34,8 @@ static const char help[] =
     "argos keys [list]                 who may connect\n"
     "argos keys new NAME --role ROLE [--platform P --account A]   a new key\n"
     "argos keys revoke NAME            at once, also where it is connected\n"
+    "argos node add NAME [--actors LIST] [--broker tcp://HOST:PORT]\n"
+    "                                  a key for another machine, as the line to run there\n"
     "argos provider test               one short turn with the provider that serves\n"
     "argos adapter-check COMMAND|ENDPOINT\n"
     "                                 drive an adapter or a worker, case by case (--only CASE,\n"
@@ -54,6 +56,7 @@ static const struct {
     { "runs", argos_command_runs, false },
     { "dead", argos_command_dead, false },
     { "keys", argos_command_keys, true },
+    { "node", argos_command_node, true },
     { "top", argos_command_top, true },
     { "peers", argos_command_peers, false },
     { "services", argos_command_services, false },

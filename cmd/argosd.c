@@ -2,7 +2,7 @@
 //
 //  argosd [--home DIR] [--port N] [--node NAME | --only LIST] [--isolate]: runs in the foreground,
 //  logs to stderr, writes one line with the word `ready` when everything serves (`joined`, when it
-//  is a child of another argosd). Exit codes: 0 after SIGTERM or SIGINT, 75 after SIGUSR1 (a
+//  is a child of another argosd). `argosd join` makes a home for a node, and ends. Exit codes: 0 after SIGTERM or SIGINT, 75 after SIGUSR1 (a
 //  planned restart), 78 for a bad configuration, 2 for a wrong command line, 1 for everything else,
 //  with one sentence.
 //
@@ -12,6 +12,7 @@
 #include "argos_guard.h"
 #include "argos_schema.h"
 #include "argosd_actors.h"
+#include "argosd_join.h"
 #include "argosd_options.h"
 
 #include <curl/curl.h>
@@ -206,6 +207,8 @@ main (int argc, char **argv)
     if (argc > 1 && streq (argv[1], ARGOS_GUARD_OPTION))
         return argos_guard_main (argc, argv);
     s_open_standard ();
+    if (argc > 1 && streq (argv[1], ARGOSD_JOIN))
+        return argosd_join (argc - 1, argv + 1);
     int code = argosd_options_read (&line, argc, argv);
     if (code >= 0)
         return code;

@@ -16,6 +16,7 @@
 static const char usage[] =
     "usage: argosd [--home DIR] [--port N] [--node NAME] [--isolate]\n"
     "       argosd --only LIST [--broker ENDPOINT] [--key FILE] [--home DIR]\n"
+    "       argosd join TICKET [--home DIR]     a home for a node, from `argos node add`\n"
     "  --home DIR         the folder of this instance (default: $ARGOS_HOME or ~/.argos)\n"
     "  --port N           port of the HTTP API (default: http.port of argos.yaml)\n"
     "  --node NAME        what argos.yaml has for that node (default: the one with the core)\n"

@@ -154,6 +154,9 @@ const char *const *argos_config_actor_names (void);
 //  Reads an entry of actors. Returns false when it is none.
 bool argos_config_place (const char *text, argos_config_place_t *ret_place);
 
+//  Whether text can be the name of a node: 1 to 31 of a-z 0-9 _ -, a letter first.
+bool argos_config_node_name (const char *text);
+
 //  Whether text is an address to connect to (bind false: ipc:///path, tcp://host:port) or to listen
 //  on (the same, and the word ipc).
 bool argos_config_endpoint (const char *endpoint, bool bind);

@@ -69,6 +69,12 @@ s_is_name (const char *name, size_t max)
 }
 
 bool
+argos_config_node_name (const char *text)
+{
+    return s_is_name (text, NODE_NAME_MAX);
+}
+
+bool
 argos_config_endpoint (const char *endpoint, bool bind)
 {
     if (bind && strcmp (endpoint, "ipc") == 0)
@@ -122,7 +128,7 @@ s_read_node (check_t *check, const char *name, json_t *value, argos_config_node_
     size_t i;
     bool core = false;
     *node = (argos_config_node_t){ .name = name, .broker = "" };
-    if (!s_is_name (name, NODE_NAME_MAX))
+    if (!argos_config_node_name (name))
         s_wrong (check, "nodes", name, NULL, "a name of a-z, 0-9, _ and -, at most 31 characters");
     json_object_foreach (value, member, item)
         if (strcmp (member, "actors") != 0 && strcmp (member, "bind") != 0 &&

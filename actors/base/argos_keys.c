@@ -237,6 +237,24 @@ argos_keys_make (const char *home, const argos_keys_new_t *wanted, char *path, s
     return rc;
 }
 
+int
+argos_keys_put (const char *home, const argos_key_t *key, char *reason, size_t size)
+{
+    char file[NAME_MAX + 1];
+    int folder = s_open_folder (home, reason, size), rc = -1;
+    if (folder < 0)
+        return -1;
+    snprintf (file, sizeof file, "%.64s.key", key->name);
+    if (!argos_key_name_valid (key->name))
+        snprintf (reason, size, "that is no name of a key");
+    else if (faccessat (folder, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        snprintf (reason, size, "%s/" ARGOS_KEY_FOLDER "/%s is there already", home, file);
+    else if ((rc = s_write_bundle (folder, key)) != 0)
+        snprintf (reason, size, "%s/" ARGOS_KEY_FOLDER "/%s: %s", home, file, strerror (errno));
+    close (folder);
+    return rc;
+}
+
 //  ------------------------------------------------------------------------------------------------
 //  List and revoke
 

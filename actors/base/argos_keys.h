@@ -39,6 +39,10 @@ int argos_keys_revoke (const char *home, const char *name, int64_t now, char *re
 //  The broker's own pair, made when there is none. Returns 0 or -1 with a reason.
 int argos_keys_server (const char *home, argos_key_t *ret_key, char *reason, size_t size);
 
+//  Writes a key that another host has made as keys/NAME.key. Returns 0, or -1 with a reason: there
+//  is one of that name, or the folder can't be written.
+int argos_keys_put (const char *home, const argos_key_t *key, char *reason, size_t size);
+
 //  The token of a file, 0600, written when there is none that is good: who shows it goes on across
 //  a restart. hash gets its SHA-256 in hex. Returns 0, or -1 with errno.
 int argos_keys_token (const char *path, char hash[static ARGOS_HASH_HEX + 1]);

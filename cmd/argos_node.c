@@ -1,0 +1,156 @@
+//  argos_node - `argos node add`: a key for another machine, and the one line to run there.
+//
+//  Invariant: the secret half of the key is in that line only: the bundle is removed before it is
+//  printed. Files only; a daemon that runs sees the new key.
+
+#include "argos_cli.h"
+
+#include "argos_config.h"
+#include "argos_join.h"
+#include "argos_keys.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ACTORS "agent" //  When nothing is said
+
+//  Whether another machine can reach the address: no wildcard.
+
+static bool
+s_is_reachable (const char *endpoint)
+{
+    const char *host = endpoint + strlen ("tcp://");
+    return strncmp (endpoint, "tcp://", 6) == 0 && *host != '*' &&
+           strncmp (host, "0.0.0.0:", 8) != 0 && strncmp (host, "[::]:", 5) != 0;
+}
+
+//  The first address in what the broker listens on that can be told to others, or NULL.
+
+static const char *
+s_broker (const argos_config_t *config)
+{
+    const char **bind = config->bind;
+    for (size_t i = 0; i < config->node_count; i++)
+        if (config->nodes[i].bind)
+            bind = config->nodes[i].bind;
+    for (; *bind; bind++)
+        if (s_is_reachable (*bind))
+            return *bind;
+    return NULL;
+}
+
+//  What the configuration has for a node, as a list: agent*2,tools. "" = nothing.
+
+static void
+s_actors (const argos_config_t *config, const char *name, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    for (size_t i = 0; i < config->node_count; i++)
+        for (size_t at = 0; strcmp (config->nodes[i].name, name) == 0 &&
+                            at < config->nodes[i].place_count && used < size;
+             at++) {
+            const argos_config_place_t *place = &config->nodes[i].places[at];
+            int length = snprintf (text + used, size - used, "%s%s", used ? "," : "", place->actor);
+            if (place->count > 1 && length > 0 && (size_t) length < size - used)
+                length += snprintf (
+                    text + used + length, size - used - (size_t) length, "*%d", place->count);
+            used += (size_t) length;
+        }
+}
+
+//  Takes the words behind `add`, and the rest from the configuration. Returns NULL, or what is
+//  wrong.
+
+static const char *
+s_read (argos_cli_t *self, argos_join_t *join, int argc, char **argv)
+{
+    const char *name = NULL, *actors = NULL, *broker = NULL;
+    for (int i = 0; i < argc; i++)
+        if (strcmp (argv[i], "--actors") == 0 && i + 1 < argc)
+            actors = argv[++i];
+        else if (strcmp (argv[i], "--broker") == 0 && i + 1 < argc)
+            broker = argv[++i];
+        else if (*argv[i] == '-' || name)
+            return "one name, --actors LIST and --broker tcp://host:port are all that it takes";
+        else
+            name = argv[i];
+    if (!name)
+        return "a name is needed";
+    argos_config_t *config =
+        argos_config_load (self->home, NULL, NULL, self->reason, sizeof self->reason);
+    if (!config)
+        return self->reason;
+    s_actors (config, name, join->actors, sizeof join->actors);
+    if (actors || !*join->actors)
+        snprintf (join->actors, sizeof join->actors, "%s", actors ? actors : ACTORS);
+    if (!broker)
+        broker = s_broker (config);
+    snprintf (join->node, sizeof join->node, "%s", strlen (name) < sizeof join->node ? name : "");
+    snprintf (join->broker, sizeof join->broker, "%s", broker ? broker : "");
+    argos_config_destroy (&config);
+    return broker ? argos_join_wrong (join)
+                  : "argos.yaml binds no tcp address that others can reach: name it with --broker";
+}
+
+//  Makes the key, and leaves it in join only. Returns 0 or -1 with a reason.
+
+static int
+s_make_key (argos_cli_t *self, argos_join_t *join)
+{
+    char path[PATH_MAX];
+    struct timespec now;
+    clock_gettime (CLOCK_REALTIME, &now);
+    const argos_keys_new_t wanted = { .name = join->node,
+        .role = "core",
+        .now = (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000 };
+    if (argos_keys_make (
+            self->home, &wanted, path, sizeof path, self->reason, sizeof self->reason) != 0 ||
+        argos_key_read (&join->key, path, self->reason, sizeof self->reason) != 0)
+        return -1;
+    if (unlink (path) == 0)
+        return 0;
+    snprintf (self->reason, sizeof self->reason, "%.400s can't be removed", path);
+    return -1;
+}
+
+static int
+s_add (argos_cli_t *self, int argc, char **argv)
+{
+    argos_join_t join = { .node = "" };
+    const char *wrong = s_read (self, &join, argc, argv);
+    if (wrong)
+        return argos_cli_usage (self, "node add: %s", wrong);
+    int rc = CLI_OK;
+    if (s_make_key (self, &join) == 0) {
+        char *ticket = argos_join_ticket (&join);
+        if (self->json)
+            argos_cli_print (json_pack ("{s:s,s:s,s:s,s:s}", "node", join.node, "broker",
+                join.broker, "actors", join.actors, "ticket", ticket));
+        else {
+            printf ("argosd join %s\n", ticket);
+            fprintf (stderr,
+                "Run that line on %s. It is shown this once, and whoever has it is that node; "
+                "`argos keys revoke %s` takes it back.\n",
+                join.node, join.node);
+        }
+        sodium_memzero (ticket, strlen (ticket));
+        free (ticket);
+    }
+    else
+        rc = argos_cli_fail (self, "node add", ARGOS_INVALID);
+    argos_join_wipe (&join);
+    return rc;
+}
+
+int
+argos_command_node (argos_cli_t *self, int argc, char **argv)
+{
+    if (argc > 1 && strcmp (argv[0], "add") == 0)
+        return s_add (self, argc - 1, argv + 1);
+    return argos_cli_usage (self, "node add NAME [--actors LIST] [--broker tcp://HOST:PORT]");
+}

@@ -1,0 +1,124 @@
+"""A second machine in one line: argos node add here, argosd join there; both homes on this host, with tcp and CURVE between."""
+import json
+import signal
+import stat
+import subprocess
+import threading
+
+import pytest
+
+from conftest import BUILD, DEADLINE_S, PLACEMENT, wait_until
+from edge import free_port
+from test_gateway import Chat
+
+pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
+
+
+def run(*words, text=None):
+    return subprocess.run([str(word) for word in words], input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S)
+
+
+def argos(home, *words):
+    return run(BUILD / "argos", "--home", home, *words)
+
+
+class Node:
+    """The process of a node; up is set when it serves."""
+
+    def __init__(self, home, name):
+        self.lines = []
+        self.up = threading.Event()
+        self.process = subprocess.Popen([str(BUILD / "argosd"), "--home", str(home), "--node", name], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if "event=ready" in line:
+                self.up.set()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(DEADLINE_S)
+
+
+@pytest.fixture
+def core(daemon):
+    """A core without agents and tools, on tcp too."""
+    daemon.tcp = f"tcp://127.0.0.1:{free_port()}"
+    (daemon.home / "argos.yaml").write_text(f"nodes: {{core: {{actors: [core, gateway, api], bind: [ipc, \"{daemon.tcp}\"]}}}}\n")
+    yield daemon
+    daemon.close()
+
+
+def test_a_second_machine_joins_with_one_line(core):
+    core.start()
+    other = core.home / "other"
+    added = argos(core.home, "node", "add", "muscle", "--actors", "agent*2,tools")
+    assert added.returncode == 0, added.stderr
+    [line] = added.stdout.splitlines()
+    words = line.split()
+    assert words[:2] == ["argosd", "join"] and len(words) == 3
+    assert not (core.home / "keys" / "muscle.key").exists(), "the secret is in the line only"
+
+    joined = run(BUILD / "argosd", "join", "-", "--home", other, text=words[2] + "\n")
+    assert joined.returncode == 0, joined.stderr
+    assert "--node muscle" in joined.stdout
+    key = other / "keys" / "muscle.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600 and stat.S_IMODE((other / "argos.yaml").stat().st_mode) == 0o600
+    assert "agent*2" in (other / "argos.yaml").read_text() and core.tcp in (other / "argos.yaml").read_text()
+
+    chat = Chat(core)
+    chat.say("hello")  # Waits in its lane: nobody has agents yet
+    node = Node(other, "muscle")
+    try:
+        assert node.up.wait(DEADLINE_S), "".join(node.lines)
+        assert chat.hear()["text"] == "You said: hello"
+        assert "42" in chat.ask("!tool terminal {\"command\":\"echo $((6*7))\"}")["text"]
+        peers = json.loads(argos(core.home, "--json", "peers").stdout)
+        assert "agent.2@muscle" in json.dumps(peers)
+        assert argos(core.home, "keys", "revoke", "muscle").returncode == 0
+        wait_until(lambda: "@muscle" not in argos(core.home, "--json", "peers").stdout)
+    finally:
+        node.stop()
+
+
+def test_nothing_is_overwritten(core):
+    other = core.home / "other"
+    ticket = json.loads(argos(core.home, "--json", "node", "add", "muscle").stdout)["ticket"]
+    other.mkdir()
+    (other / "argos.yaml").write_text("log: {level: warn}\n")
+    joined = run(BUILD / "argosd", "join", ticket, "--home", other)
+    assert joined.returncode == 0 and "It needs this block" in joined.stdout and "muscle: {actors: [\"agent\"]" in joined.stdout
+    assert (other / "argos.yaml").read_text() == "log: {level: warn}\n"
+    before = (other / "keys" / "muscle.key").read_bytes()
+    again = run(BUILD / "argosd", "join", ticket, "--home", other)
+    assert again.returncode == 1 and "there already" in again.stderr
+    assert (other / "keys" / "muscle.key").read_bytes() == before
+    second = argos(core.home, "node", "add", "muscle")
+    assert second.returncode == 1 and "that name is used" in second.stderr and "argosd join" not in second.stdout
+
+
+@pytest.mark.parametrize("words, expected", [
+    ([], "usage"), (["--home"], "usage"), (["not a ticket"], "not a whole ticket"), (["eyJub2RlIjoieCJ9"], "not a whole ticket"), (["a", "b"], "usage"),
+])
+def test_a_wrong_ticket_is_said(home, words, expected):
+    done = run(BUILD / "argosd", "join", *words, *([] if "--home" in words else ["--home", home / "other"]))
+    assert done.returncode in (1, 2) and expected in done.stderr
+    assert not (home / "other").exists()
+
+
+@pytest.mark.parametrize("words, expected", [
+    (["add"], "node add NAME"), (["add", "gateway"], "a node has a name"), (["add", "a", "--actors", "core"], "actors are"),
+    (["add", "a", "--broker", "ipc:///tmp/x"], "tcp://host:port"), (["add", "a", "--actors", "agent.2"], "actors are"),
+])
+def test_a_wrong_node_is_said(core, words, expected):
+    done = argos(core.home, "node", *words)
+    assert done.returncode == 2 and expected in done.stderr
+    assert not list((core.home / "keys").glob("*")) if (core.home / "keys").exists() else True
+
+
+def test_an_address_is_needed(daemon):
+    done = argos(daemon.home, "node", "add", "muscle")
+    assert done.returncode == 2 and "--broker" in done.stderr
