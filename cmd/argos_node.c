@@ -63,38 +63,51 @@ s_actors (const argos_config_t *config, const char *name, char *text, size_t siz
         }
 }
 
-//  Takes the words behind `add`, and the rest from the configuration. Returns NULL, or what is
-//  wrong.
+//  What the words leave open is taken from the configuration. Returns false with a reason.
 
-static const char *
+static bool
+s_complete (argos_cli_t *self, argos_join_t *join, const char *actors, const char *broker)
+{
+    argos_config_t *config =
+        argos_config_load (self->home, NULL, NULL, self->reason, sizeof self->reason);
+    if (!config)
+        return false;
+    s_actors (config, join->node, join->actors, sizeof join->actors);
+    if (actors || !*join->actors)
+        snprintf (join->actors, sizeof join->actors, "%s", actors ? actors : ACTORS);
+    if (!broker)
+        broker = s_broker (config);
+    snprintf (join->broker, sizeof join->broker, "%s", broker ? broker : "");
+    const char *wrong = broker ? argos_join_wrong (join)
+                               : "argos.yaml binds no tcp address that others can reach: name it "
+                                 "with --broker";
+    argos_config_destroy (&config);
+    if (wrong)
+        snprintf (self->reason, sizeof self->reason, "%s", wrong);
+    return !wrong;
+}
+
+//  Takes the words behind `add`. Returns false with a reason.
+
+static bool
 s_read (argos_cli_t *self, argos_join_t *join, int argc, char **argv)
 {
     const char *name = NULL, *actors = NULL, *broker = NULL;
+    snprintf (self->reason, sizeof self->reason,
+        "one name, --actors LIST and --broker tcp://host:port are all that it takes");
     for (int i = 0; i < argc; i++)
         if (strcmp (argv[i], "--actors") == 0 && i + 1 < argc)
             actors = argv[++i];
         else if (strcmp (argv[i], "--broker") == 0 && i + 1 < argc)
             broker = argv[++i];
         else if (*argv[i] == '-' || name)
-            return "one name, --actors LIST and --broker tcp://host:port are all that it takes";
+            return false;
         else
             name = argv[i];
-    if (!name)
-        return "a name is needed";
-    argos_config_t *config =
-        argos_config_load (self->home, NULL, NULL, self->reason, sizeof self->reason);
-    if (!config)
-        return self->reason;
-    s_actors (config, name, join->actors, sizeof join->actors);
-    if (actors || !*join->actors)
-        snprintf (join->actors, sizeof join->actors, "%s", actors ? actors : ACTORS);
-    if (!broker)
-        broker = s_broker (config);
-    snprintf (join->node, sizeof join->node, "%s", strlen (name) < sizeof join->node ? name : "");
-    snprintf (join->broker, sizeof join->broker, "%s", broker ? broker : "");
-    argos_config_destroy (&config);
-    return broker ? argos_join_wrong (join)
-                  : "argos.yaml binds no tcp address that others can reach: name it with --broker";
+    //  One that is too long is none: argos_join_wrong says so
+    if (name && strlen (name) < sizeof join->node)
+        snprintf (join->node, sizeof join->node, "%s", name);
+    return name && s_complete (self, join, actors, broker);
 }
 
 //  Makes the key, and leaves it in join only. Returns 0 or -1 with a reason.
@@ -122,9 +135,8 @@ static int
 s_add (argos_cli_t *self, int argc, char **argv)
 {
     argos_join_t join = { .node = "" };
-    const char *wrong = s_read (self, &join, argc, argv);
-    if (wrong)
-        return argos_cli_usage (self, "node add: %s", wrong);
+    if (!s_read (self, &join, argc, argv))
+        return argos_cli_usage (self, "node add: %s", self->reason);
     int rc = CLI_OK;
     if (s_make_key (self, &join) == 0) {
         char *ticket = argos_join_ticket (&join);

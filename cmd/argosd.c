@@ -2,9 +2,9 @@
 //
 //  argosd [--home DIR] [--port N] [--node NAME | --only LIST] [--isolate]: runs in the foreground,
 //  logs to stderr, writes one line with the word `ready` when everything serves (`joined`, when it
-//  is a child of another argosd). `argosd join` makes a home for a node, and ends. Exit codes: 0 after SIGTERM or SIGINT, 75 after SIGUSR1 (a
-//  planned restart), 78 for a bad configuration, 2 for a wrong command line, 1 for everything else,
-//  with one sentence.
+//  is a child of another argosd). `argosd join` makes a home for a node, and ends. Exit codes: 0
+//  after SIGTERM or SIGINT, 75 after SIGUSR1 (a planned restart), 78 for a bad configuration, 2 for
+//  a wrong command line, 1 for everything else, with one sentence.
 //
 //  Invariant: signals are blocked before the first thread exists and are read from one signalfd.
 
