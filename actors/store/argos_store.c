@@ -379,7 +379,8 @@ argos_store_chore (argos_store_t *self, int64_t now)
         argos_store_checkpoint (self);
     else
         more = argos_store_prune (self, now) || argos_store_retain (self, now) ||
-               argos_store_blob_prune (self) || argos_store_trash_prune (self);
+               argos_store_blob_prune (self) || argos_store_trash_prune (self) ||
+               argos_store_index_messages (self);
     if (self->failed) {
         s_roll_back (self);
         self->broken = s_fatal (self->failed);

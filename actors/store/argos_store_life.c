@@ -164,6 +164,7 @@ argos_store_session_branch (argos_store_t *self, argos_store_unit_t *unit)
         return argos_store_refuse (unit->ans, ARGOS_CONFLICT, "a session of that id exists");
     argos_store_run (self, ARGOS_SQL_MESSAGE_COPY, "ssi", (const char *) from.id,
         (const char *) branch.id, argos_store_integer (body, "upto", 0));
+    self->messages_behind += from.message_count;
     argos_store_session_recount (self, branch.id);
     return true;
 }
@@ -257,16 +258,4 @@ argos_store_session_prune (argos_store_t *self, argos_store_unit_t *unit)
     for (size_t i = 0; i < count && !self->failed; i++)
         s_drop_family (self, ids[i]);
     return true;
-}
-
-bool
-argos_store_trash_prune (argos_store_t *self)
-{
-    if (!self->messages_dropped)
-        return false;
-    argos_store_exec (self, "BEGIN IMMEDIATE");
-    argos_store_run (self, ARGOS_SQL_TRASHED_DROP, "");
-    self->messages_dropped = !self->failed && argos_store_changed (self);
-    argos_store_exec (self, "COMMIT");
-    return self->messages_dropped;
 }

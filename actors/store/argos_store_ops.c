@@ -133,6 +133,7 @@ static const op_t s_ops[] = {
     { "session.replace", true, argos_store_session_replace },
     { "session.resolve", false, argos_store_session_resolve },
     { "session.rewind", true, argos_store_session_rewind },
+    { "session.search", false, argos_store_session_search },
     { "session.stats", false, argos_store_session_stats },
     { "session.title", false, argos_store_session_title },
     { "session.update", true, argos_store_session_update },

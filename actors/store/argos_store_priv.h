@@ -120,6 +120,25 @@ typedef enum {
     ARGOS_SQL_MESSAGE_TRASH,
     ARGOS_SQL_MESSAGE_ALL,
     ARGOS_SQL_TRASHED_DROP,
+    ARGOS_SQL_TEXT_SIZES,
+    ARGOS_SQL_WORDS_ADD,
+    ARGOS_SQL_TRIGRAMS_ADD,
+    ARGOS_SQL_WORDS_DROP,
+    ARGOS_SQL_TRIGRAMS_DROP,
+    ARGOS_SQL_TAIL_WORDS,
+    ARGOS_SQL_TAIL_TRIGRAMS,
+    ARGOS_SQL_MESSAGE_NEWEST,
+    ARGOS_SQL_FIND_WORDS,
+    ARGOS_SQL_FIND_TRIGRAMS,
+    ARGOS_SQL_FIND_TAIL_WORDS,
+    ARGOS_SQL_FIND_TAIL_TRIGRAMS,
+    ARGOS_SQL_FIND_PLAIN,
+    ARGOS_SQL_SNIPPET_WORDS,
+    ARGOS_SQL_SNIPPET_TRIGRAMS,
+    ARGOS_SQL_SNIPPET_TAIL_WORDS,
+    ARGOS_SQL_SNIPPET_TAIL_TRIGRAMS,
+    ARGOS_SQL_SNIPPET_PLAIN,
+    ARGOS_SQL_HIT,
     ARGOS_SQL_USAGE_ADD,
     ARGOS_SQL_USAGE_SUM,
     ARGOS_SQL_USAGE_GET,
@@ -245,6 +264,8 @@ struct argos_store {
     unsigned bounded_entries;                 //  Entries of bounded topics so far
     bool trash_empty;                         //  No pieces are to be removed
     bool messages_dropped;                    //  A session has been deleted: see its messages
+    bool indexed_all;                         //  The indexer has reached the last message
+    int64_t messages_behind;                  //  Added since
     argos_header_t headers[ARGOS_PARTS_MAX];  //  Of the commit at hand
 };
 
@@ -415,7 +436,11 @@ void argos_store_session_recount (argos_store_t *self, const char *id);
 argos_store_op_fn argos_store_session_create, argos_store_session_ensure,
     argos_store_session_reopen, argos_store_session_update, argos_store_session_branch,
     argos_store_session_delete, argos_store_session_prune;
-//  One slice of removing the messages of deleted sessions; true when there is more to do.
+
+//  argos_store_search.c
+argos_store_op_fn argos_store_session_search;
+//  One slice of indexing; of removing the messages of deleted sessions. True when there is more.
+bool argos_store_index_messages (argos_store_t *self);
 bool argos_store_trash_prune (argos_store_t *self);
 
 //  argos_store_title.c

@@ -26,6 +26,22 @@
     " AND NOT EXISTS (SELECT 1 FROM queue WHERE service = 'turn' AND key = s.id)"                  \
     " ORDER BY s.last_activity_at LIMIT ?4"
 
+//  Which messages a search may show
+#define FOUND                                                                                      \
+    " AND (m.active = 1 OR m.compacted = 1) AND (?2 IS NULL OR m.session_id = ?2)"                 \
+    " AND (?3 IS NULL OR s.platform = ?3) AND (?4 IS NULL OR m.role = ?4)"                         \
+    " AND (?5 IS NULL OR s.owner = ?5) AND m.at >= ?6 AND m.at <= ?7 AND m.id > ?9"
+//  The newest hits, better the newer they are: after 30 days half as good
+#define FIND(index)                                                                                \
+    "SELECT id, rank / (1 + max (0, ?8 - at) / 2592000000.0) FROM (SELECT m.id, f.rank, m.at"      \
+    " FROM " index " f CROSS JOIN messages m ON m.id = f.rowid"                                    \
+    " CROSS JOIN sessions s ON s.id = m.session_id WHERE f." index " MATCH ?1" FOUND               \
+    " ORDER BY f.rowid DESC LIMIT 2000)"
+#define SNIPPET(index)                                                                             \
+    "SELECT snippet (" index ", 0, '>>>', '<<<', '...', 40) FROM " index " WHERE " index           \
+    " MATCH ?1 AND rowid = ?2"
+#define TRASHED " WHERE id IN (SELECT id FROM messages WHERE session_id = '' ORDER BY id LIMIT 500)"
+
 static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_SESSION_GET] = "SELECT " COLUMNS ", NULL FROM sessions s WHERE s.id = ?1"
                               " AND (?2 IS NULL OR s.owner = ?2)",
@@ -150,7 +166,7 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_MESSAGE_TRASH] = "UPDATE messages SET session_id = '', client_id = NULL, active = 0,"
                                 " compacted = 0 WHERE session_id = ?1",
     [ARGOS_SQL_TRASHED_DROP] = "DELETE FROM messages WHERE id IN (SELECT id FROM messages"
-                               " WHERE session_id = '' LIMIT 500)",
+                               " WHERE session_id = '' ORDER BY id LIMIT 500)",
     [ARGOS_SQL_USAGE_ADD] =
         "INSERT INTO session_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
         " ?14, ?15, ?16, ?17, ?17) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
@@ -178,6 +194,40 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         " sum (ifnull (u.actual_usd, u.estimated_usd)) FROM session_usage u"
         " JOIN sessions s ON s.id = u.session_id WHERE ?1 IS NULL OR s.owner = ?1"
         " GROUP BY u.model, u.provider ORDER BY u.model, u.provider LIMIT 100",
+    [ARGOS_SQL_TEXT_SIZES] = "SELECT id, length (content) FROM message_texts WHERE id > ?1"
+                             " ORDER BY id",
+    [ARGOS_SQL_WORDS_ADD] = "INSERT INTO message_words (rowid, content) SELECT id, content"
+                            " FROM message_texts WHERE id > ?1 AND id <= ?2",
+    [ARGOS_SQL_TRIGRAMS_ADD] = "INSERT INTO message_trigrams (rowid, content) SELECT id, content"
+                               " FROM message_texts WHERE id > ?1 AND id <= ?2 AND cjk",
+    [ARGOS_SQL_WORDS_DROP] =
+        "INSERT INTO message_words (message_words, rowid, content)"
+        " SELECT 'delete', id, content FROM message_texts" TRASHED " AND id <= ?1",
+    [ARGOS_SQL_TRIGRAMS_DROP] =
+        "INSERT INTO message_trigrams (message_trigrams, rowid, content)"
+        " SELECT 'delete', id, content FROM message_texts" TRASHED " AND id <= ?1 AND cjk",
+    [ARGOS_SQL_TAIL_WORDS] = "INSERT INTO temp.tail_words (rowid, content)"
+                             " SELECT id, content FROM message_texts WHERE id > ?1",
+    [ARGOS_SQL_TAIL_TRIGRAMS] = "INSERT INTO temp.tail_trigrams (rowid, content)"
+                                " SELECT id, content FROM message_texts WHERE id > ?1 AND cjk",
+    [ARGOS_SQL_MESSAGE_NEWEST] = "SELECT ifnull (max (id), 0) FROM messages",
+    [ARGOS_SQL_FIND_WORDS] = FIND ("message_words"),
+    [ARGOS_SQL_FIND_TRIGRAMS] = FIND ("message_trigrams"),
+    [ARGOS_SQL_FIND_TAIL_WORDS] = FIND ("tail_words"),
+    [ARGOS_SQL_FIND_TAIL_TRIGRAMS] = FIND ("tail_trigrams"),
+    [ARGOS_SQL_FIND_PLAIN] =
+        "SELECT m.id, (?8 - m.at) * 1.0 FROM message_texts t"
+        " JOIN messages m ON m.id = t.id JOIN sessions s ON s.id = m.session_id"
+        " WHERE instr (lower (t.content), lower (?1)) > 0" FOUND " ORDER BY m.id DESC LIMIT 100",
+    [ARGOS_SQL_SNIPPET_WORDS] = SNIPPET ("message_words"),
+    [ARGOS_SQL_SNIPPET_TRIGRAMS] = SNIPPET ("message_trigrams"),
+    [ARGOS_SQL_SNIPPET_TAIL_WORDS] = SNIPPET ("tail_words"),
+    [ARGOS_SQL_SNIPPET_TAIL_TRIGRAMS] = SNIPPET ("tail_trigrams"),
+    [ARGOS_SQL_SNIPPET_PLAIN] =
+        "SELECT substr (content, max (1, instr (lower (content), lower (?1)) - 40), 120)"
+        " FROM message_texts WHERE id = ?2",
+    [ARGOS_SQL_HIT] = "SELECT m.session_id, m.role, s.title, s.platform, m.at FROM messages m"
+                      " JOIN sessions s ON s.id = m.session_id WHERE m.id = ?1",
 };
 
 const char *

@@ -146,6 +146,7 @@ s_add (argos_store_t *self, const char *id, const json_t *messages, int64_t *ret
         if (!*preview && content && strcmp (role, "user") == 0)
             s_preview (content, preview);
     }
+    self->messages_behind += added;
     return added;
 }
 

@@ -103,6 +103,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "session.list", "store" },
     { "operator", ARGOS_RULE_SEND, "session.resolve", "store" },
     { "operator", ARGOS_RULE_SEND, "session.lineage", "store" },
+    { "operator", ARGOS_RULE_SEND, "session.search", "store" },
     { "operator", ARGOS_RULE_SEND, "session.stats", "store" },
     { "operator", ARGOS_RULE_SEND, "session.title", "store" },
     { "operator", ARGOS_RULE_SEND, "session.rename", "store" },

@@ -1,0 +1,187 @@
+//  test_store_search - queries as people type them, complete results, what is gone is not found.
+
+#include "argos_store_query.h"
+#include "store_kit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOLDER "agent/1"
+
+static void
+a_query_is_cleaned (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *given;       //  As typed
+        argos_query_kind_t kind; //  How it is answered
+        const char *text;        //  For MATCH
+    } cases[] = { { "hello AND", ARGOS_QUERY_WORDS, "hello" }, { "***", ARGOS_QUERY_NONE, NULL },
+        { "deploy*", ARGOS_QUERY_WORDS, "deploy*" }, { "*deploy**", ARGOS_QUERY_WORDS, "deploy*" },
+        { "C++", ARGOS_QUERY_WORDS, "C" }, { "chat-send", ARGOS_QUERY_WORDS, "\"chat-send\"" },
+        { "\"chat-send\"", ARGOS_QUERY_WORDS, "\"chat-send\"" },
+        { "my-app.config.ts", ARGOS_QUERY_WORDS, "\"my-app.config.ts\"" },
+        { "a AND OR b", ARGOS_QUERY_NONE, NULL },
+        { "or a NOT b and", ARGOS_QUERY_WORDS, "a NOT b" },
+        { "title:x (y)", ARGOS_QUERY_WORDS, "title x y" },
+        { "say \"x y", ARGOS_QUERY_WORDS, "say x y" },
+        { "say \"x y\" now", ARGOS_QUERY_WORDS, "say \"x y\" now" },
+        { "don't; DROP/TABLE", ARGOS_QUERY_WORDS, "\"don't;\" \"DROP/TABLE\"" },
+        { "", ARGOS_QUERY_NONE, NULL }, { " \t", ARGOS_QUERY_NONE, NULL },
+        { "日本語", ARGOS_QUERY_TRIGRAMS, "\"日本語\"" }, { "日本", ARGOS_QUERY_PLAIN, NULL },
+        { "日本語 OR 中文字", ARGOS_QUERY_TRIGRAMS, "\"日本語\" OR \"中文字\"" },
+        { "日本語 中文", ARGOS_QUERY_PLAIN, NULL },
+        { "한국어", ARGOS_QUERY_TRIGRAMS, "\"한국어\"" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        argos_store_query_t *query = argos_store_query_new (cases[i].given);
+        if (query->kind != cases[i].kind)
+            fail_msg ("%s: kind %d", cases[i].given, (int) query->kind);
+        if (cases[i].text)
+            assert_string_equal (query->text, cases[i].text);
+        argos_store_query_destroy (&query);
+    }
+}
+
+static size_t
+s_hits (kit_t *kit, const char *text, const char *members)
+{
+    char body[512];
+    json_t *quoted = json_string (text);
+    char *dumped = json_dumps (quoted, JSON_ENCODE_ANY);
+    snprintf (body, sizeof body, "{\"text\":%s%s}", dumped, members);
+    free (dumped);
+    json_decref (quoted);
+    if (kit_read (kit, "session.search", body) != ARGOS_OK)
+        fail_msg ("%s: %s", text, sqlite3_errmsg (kit->store->db));
+    return json_array_size (json_object_get (kit->result, "hits"));
+}
+
+static void
+s_say (kit_t *kit, const char *session, const char *text)
+{
+    static int serial = 0;
+    char id[32], body[512];
+    snprintf (id, sizeof id, "say-%d", serial++);
+    snprintf (body, sizeof body,
+        "{\"session_id\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":"
+        "\"%s\"}]}",
+        session, text);
+    int64_t seq = kit_send (kit, id, "turn", session, NULL, NULL);
+    int64_t lease = kit_lease (kit, seq, HOLDER);
+    assert_int_equal (
+        kit_write_leased (kit, HOLDER, seq, lease, 1, "session.append", body), ARGOS_OK);
+    kit_done (kit, HOLDER, seq, lease, 2, seq);
+}
+
+static void
+s_work (kit_t *kit)
+{
+    while (argos_store_chore (kit->store, kit->now))
+        continue;
+}
+
+static void
+results_are_complete_while_the_indexer_lags (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (true);
+    kit_write (kit, "g", "session.create", "{\"id\":\"s\",\"owner\":\"ann\"}");
+    s_say (kit, "s", "the deployment of chat-send was late");
+    s_say (kit, "s", "日本語の文章 and 中文");
+    for (int i = 0; i < 70; i++) {
+        if (i == 20)
+            s_work (kit); //  Some are indexed, some are not
+        s_say (kit, "s", i == 69 ? "deployment again" : "something else");
+        assert_int_equal (s_hits (kit, "deploy*", ""), i == 69 ? 2 : 1);
+    }
+    assert_true (kit_number (kit, "SELECT value FROM meta WHERE name = 'indexed'") < 72);
+    assert_int_equal (s_hits (kit, "日本語", ""), 1);
+    assert_int_equal (s_hits (kit, "日本", ""), 1);
+    s_work (kit);
+    kit_reopen (kit);
+    s_work (kit);
+    assert_int_equal (kit_number (kit, "SELECT value FROM meta WHERE name = 'indexed'"), 72);
+    assert_int_equal (s_hits (kit, "deploy*", ""), 2);
+    assert_int_equal (s_hits (kit, "日本語", ""), 1);
+    assert_int_equal (s_hits (kit, "中文", ""), 1);
+    assert_int_equal (s_hits (kit, "\"chat send\"", ""), 1);
+    const char *snippet = json_string_value (
+        json_object_get (json_array_get (json_object_get (kit->result, "hits"), 0), "snippet"));
+    assert_string_equal (snippet, "the deployment of >>>chat-send<<< was late");
+    assert_int_equal (s_hits (kit, "deployment", ",\"owner\":\"bob\""), 0);
+    assert_int_equal (s_hits (kit, "deployment", ",\"owner\":\"ann\",\"role\":\"user\""), 2);
+    assert_int_equal (s_hits (kit, "deployment", ",\"role\":\"tool\""), 0);
+    assert_int_equal (s_hits (kit, "something", ",\"limit\":5"), 5);
+    kit_free (kit);
+}
+
+static void
+what_is_gone_is_not_found (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    for (int i = 0; i < 2; i++) {
+        char body[64];
+        snprintf (body, sizeof body, "{\"id\":\"s%d\"}", i);
+        kit_write (kit, "g", "session.create", body);
+        s_say (kit, i ? "s1" : "s0", "needle 日本語");
+    }
+    s_work (kit);
+    s_work (kit);
+    kit_write (kit, "g", "session.delete", "{\"id\":\"s0\"}");
+    assert_int_equal (s_hits (kit, "needle", ""), 1);
+    s_work (kit);
+    assert_int_equal (s_hits (kit, "needle", ""), 1);
+    assert_int_equal (s_hits (kit, "日本語", ""), 1);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM messages"), 1);
+    char *error = NULL;
+    assert_int_equal (
+        sqlite3_exec (kit->store->db,
+            "INSERT INTO message_words (message_words, rank) VALUES ('integrity-check', 1)", NULL,
+            NULL, &error),
+        SQLITE_OK);
+    sqlite3_free (error);
+    kit_free (kit);
+}
+
+//  Seeded: no query is an error, whatever its bytes.
+
+static void
+no_query_fails (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    static const char *const pieces[] = { "a", "AND", "or", "NOT", "\"", "*", " ", "-", "x.y", "^",
+        "(", ")", "NEAR", ":", "日", "日本語", "'", "+", "\\", "\xc3\xa9" };
+    unsigned seed = 11;
+    kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
+    s_say (kit, "s", "a x.y NEAR 日本語");
+    for (int i = 0; i < 600; i++) {
+        char text[256] = " ";
+        size_t size = 1;
+        for (int n = rand_r (&seed) % 9; n > 0; n--) {
+            const char *piece = pieces[(size_t) rand_r (&seed) % (sizeof pieces / sizeof *pieces)];
+            size += (size_t) snprintf (
+                text + size, sizeof text - size, "%s%s", piece, rand_r (&seed) % 2 ? " " : "");
+        }
+        s_hits (kit, text, "");
+    }
+    kit_free (kit);
+}
+
+int
+main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_query_is_cleaned),
+        cmocka_unit_test (results_are_complete_while_the_indexer_lags),
+        cmocka_unit_test (what_is_gone_is_not_found),
+        cmocka_unit_test (no_query_fails),
+    };
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
