@@ -98,6 +98,7 @@ argos_cli_command_t argos_command_dead;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_keys;
 argos_cli_command_t argos_command_node;
+argos_cli_command_t argos_command_sessions;
 argos_cli_command_t argos_command_adapter_check;
 argos_cli_command_t argos_command_top;
 argos_cli_command_t argos_command_peers;
