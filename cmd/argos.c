@@ -63,6 +63,7 @@ static const struct {
     { "chat", argos_command_chat, true },
     { "status", argos_command_status, false },
     { "runs", argos_command_runs, false },
+    { "sessions", argos_command_sessions, true },
     { "dead", argos_command_dead, false },
     { "keys", argos_command_keys, true },
     { "node", argos_command_node, true },

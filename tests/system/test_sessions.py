@@ -1,0 +1,46 @@
+"""`argos sessions` against the real daemon: what was said over HTTP is found, named, copied, exported and deleted."""
+import json
+import urllib.request
+
+from conftest import wait_until
+from test_cli import argos
+
+
+def say(argosd, session, text):
+    body = json.dumps({"input": text, "session_id": session}).encode()
+    request = urllib.request.Request(argosd.url + "/v1/runs", body, {
+        "Authorization": "Bearer " + argosd.key, "Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=20) as reply:
+        assert reply.status == 202
+
+
+def sessions(argosd, *words):
+    result = argos(argosd.home, "sessions", *words, "--json")
+    assert result.returncode == 0, result.stderr + result.stdout
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_a_session_from_its_first_word_to_its_end(argosd):
+    assert "no sessions" in argos(argosd.home, "sessions").stdout
+    say(argosd, "alpha-1", "the marmalade recipe")
+    wait_until(lambda: [s for s in sessions(argosd, "list") if s["message_count"] == 2])
+    [session] = sessions(argosd, "list")
+    assert session["id"] == "alpha-1" and session["preview"] == "the marmalade recipe"
+    [found] = sessions(argosd, "search", "marmal*")
+    assert found["hits"][0]["session_id"] == "alpha-1" and not found["partial"]
+    assert ">>>" in argos(argosd.home, "sessions", "search", "recipe").stdout
+    sessions(argosd, "rename", "alpha", "Jam")
+    [branch] = sessions(argosd, "branch", "Jam")
+    [shown] = sessions(argosd, "show", branch["session_id"])
+    assert shown["session"]["title"] == "Jam #2" and shown["lineage"]["root"] == "alpha-1"
+    lines = sessions(argosd, "export", "alpha-1")
+    assert lines[0]["session"]["title"] == "Jam"
+    assert [line["message"]["role"] for line in lines[1:]] == ["user", "assistant"]
+    assert sessions(argosd, "stats")[0]["messages"] == 4
+    sessions(argosd, "delete", "alpha-1")
+    assert len(sessions(argosd, "list")) == 1
+    assert sessions(argosd, "prune", "1") == [{"deleted": 0}]
+    result = argos(argosd.home, "sessions", "show", "alpha")
+    assert result.returncode == 1 and "no session" in result.stderr
+    assert argos(argosd.home, "sessions", "show").returncode == 2
+    assert argos(argosd.home, "sessions", "list", "--limit", "3").returncode == 2
