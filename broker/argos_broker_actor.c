@@ -471,9 +471,9 @@ s_pair (const char *endpoint, int wait_ms)
     return socket;
 }
 
-//  Asks the store and waits: only before the first message. NULL when it doesn't answer.
+//  Asks the store before the first message. Returns 0, or -1 when it takes nothing.
 
-static argos_storage_ans_t *
+static int
 s_ask (broker_t *self, argos_storage_op_t op, int64_t seq, const char *name)
 {
     argos_storage_req_t *req = argos_storage_req_new (op, 0);
@@ -482,24 +482,45 @@ s_ask (broker_t *self, argos_storage_op_t op, int64_t seq, const char *name)
     snprintf (req->name, sizeof req->name, "%s", name);
     int rc = argos_storage_req_send (self->store, req);
     argos_storage_req_destroy (&req);
-    argos_storage_ans_t *ans = rc == 0 ? argos_storage_ans_recv (self->store, 0) : NULL;
+    return rc;
+}
+
+//  Waits for what was asked. NULL when it doesn't come.
+
+static argos_storage_ans_t *
+s_await (broker_t *self)
+{
+    argos_storage_ans_t *ans = argos_storage_ans_recv (self->store, 0);
     if (ans && ans->code != ARGOS_OK)
         argos_storage_ans_destroy (&ans);
     return ans;
 }
 
-//  Makes the core and fills its index from the store, page by page. Returns 0, or -1 when the store
-//  doesn't answer.
+//  Asks for the page behind this one, if there is one. Returns 0 or -1 as above.
+
+static int
+s_ask_next (broker_t *self, const argos_storage_ans_t *page)
+{
+    int64_t after = 0;
+    for (size_t i = 0; i < page->row_count; i++)
+        if (page->rows[i].seq > after)
+            after = page->rows[i].seq;
+    return page->more ? s_ask (self, ARGOS_ST_INDEX, after, "") : 0;
+}
+
+//  Makes the core and fills its index from the store, page by page; the store reads the next one
+//  meanwhile. Returns 0, or -1 when it doesn't answer.
 
 static int
 s_load (broker_t *self, const argos_core_config_t *limits)
 {
-    int64_t after = 0;
     bool more = true;
+    int rc = s_ask (self, ARGOS_ST_INDEX, 0, "");
     while (more) {
-        argos_storage_ans_t *page = s_ask (self, ARGOS_ST_INDEX, after, "");
+        argos_storage_ans_t *page = rc == 0 ? s_await (self) : NULL;
         if (!page)
             return -1;
+        rc = s_ask_next (self, page);
         if (!self->core) {
             argos_core_config_t config = *limits;
             argos_core_io_t io = { self, s_send, s_store, s_close, s_put_out };
@@ -507,11 +528,8 @@ s_load (broker_t *self, const argos_core_config_t *limits)
             config.boot = page->boot;
             self->core = argos_core_new (&config, &io, s_mono (), s_wall ());
         }
-        for (size_t i = 0; i < page->row_count; i++) {
+        for (size_t i = 0; i < page->row_count; i++)
             argos_core_load (self->core, &page->rows[i]);
-            if (page->rows[i].seq > after)
-                after = page->rows[i].seq;
-        }
         more = page->more;
         argos_storage_ans_destroy (&page);
     }
@@ -525,7 +543,8 @@ s_declare (broker_t *self, const char *const *services)
 {
     for (const char *const *name = services; name && *name; name++) {
         argos_storage_row_t row = { 0 };
-        argos_storage_ans_t *ans = s_ask (self, ARGOS_ST_SERVICE, 0, *name);
+        int rc = s_ask (self, ARGOS_ST_SERVICE, 0, *name);
+        argos_storage_ans_t *ans = rc == 0 ? s_await (self) : NULL;
         if (!ans)
             return -1;
         argos_storage_ans_destroy (&ans);
