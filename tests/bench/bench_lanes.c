@@ -181,8 +181,12 @@ bench_lanes (void)
     pthread_t thread;
     if (!workers)
         abort ();
-    if (bench_core_start () != 0 || pthread_create (&thread, NULL, s_workers, workers) != 0)
+    if (bench_core_start () != 0) {
+        free (workers);
         return;
+    }
+    if (pthread_create (&thread, NULL, s_workers, workers) != 0)
+        abort ();
     while (!atomic_load (&workers->ready))
         bench_pause (1);
     if (wire_open (&sender.wire, zsys_init (), BENCH_INPROC, "bench.client", NULL) != 0)

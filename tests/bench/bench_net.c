@@ -348,7 +348,8 @@ void
 bench_net (void)
 {
     memset (s_body, ' ', sizeof s_body - 1);
-    memcpy (s_body, "{}", 2);
+    s_body[0] = '{';
+    s_body[1] = '}';
     bench_tcp ();
     s_all_senders ();
     s_control ();

@@ -51,33 +51,43 @@ s_peers (void)
     return most < PEERS ? (int) most : PEERS;
 }
 
+//  Opens some of them, all hellos at once. Returns 0 or -1.
+
+static int
+s_open_peers (
+    wire_t *wires, int first, int end, void *context, const char *endpoint, const argos_key_t *key)
+{
+    char name[64];
+    int rc = 0;
+    for (int i = first; rc == 0 && i < end; i++) {
+        snprintf (name, sizeof name, "%s.idle.%d", key ? BENCH_REMOTE : "bench", i);
+        rc = wire_hello (&wires[i], context, endpoint, name, key);
+    }
+    for (int i = first; rc == 0 && i < end; i++)
+        rc = wire_welcome (&wires[i]);
+    return rc;
+}
+
 int
 bench_idle_peers (const char *endpoint, const char *count, const char *key_file)
 {
     argos_key_t key;
-    char name[64], reason[256], byte = '.';
-    int peers = atoi (count);
+    char reason[256], byte = '.';
+    int peers = (int) strtol (count, NULL, 10), rc = 0;
     s_more_descriptors ();
     if (*key_file && argos_key_read (&key, key_file, reason, sizeof reason) != 0)
         return 1;
     void *context = zmq_ctx_new ();
     wire_t *wires = calloc ((size_t) peers, sizeof *wires);
     zmq_ctx_set (context, ZMQ_MAX_SOCKETS, peers + 16);
-    for (int first = 0; first < peers; first += TOGETHER) {
+    for (int first = 0; rc == 0 && first < peers; first += TOGETHER) {
         int end = first + TOGETHER < peers ? first + TOGETHER : peers;
-        for (int i = first; i < end; i++) {
-            snprintf (name, sizeof name, "%s.idle.%d", *key_file ? BENCH_REMOTE : "bench", i);
-            if (wire_hello (&wires[i], context, endpoint, name, *key_file ? &key : NULL) != 0)
-                return 1;
-        }
-        for (int i = first; i < end; i++)
-            if (wire_welcome (&wires[i]) != 0)
-                return 1;
+        rc = s_open_peers (wires, first, end, context, endpoint, *key_file ? &key : NULL);
     }
-    if (write (STDOUT_FILENO, &byte, 1) != 1)
-        return 1;
+    if (rc == 0 && write (STDOUT_FILENO, &byte, 1) == 1)
+        rc = read (STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
     //  Ends as a killed process does: nothing is closed
-    _exit (read (STDIN_FILENO, &byte, 1) == 0 ? 0 : 1);
+    _exit (rc == 0 ? 0 : 1);
 }
 
 static void
@@ -144,14 +154,15 @@ static void
 s_fill_send (filler_t *self)
 {
     char header[64];
+    const char **part = self->parts;
     for (int i = 0; i < PARTS; i++) {
         int64_t number = self->sent * PARTS + i;
         snprintf (self->headers[i], HEADER,
             "{\"type\":\"bench.store\",\"to\":\"service:bench\",\"durable\":true,"
             "\"key\":\"lane-%" PRId64 "\",\"id\":\"f-%" PRId64 "\"}",
             number % LANES, number);
-        self->parts[2 * i] = self->headers[i];
-        self->parts[2 * i + 1] = self->body;
+        *part++ = self->headers[i];
+        *part++ = self->body;
     }
     snprintf (header, sizeof header, "{\"type\":\"commit\",\"id\":\"f%" PRId64 "\"}", self->sent++);
     wire_send_parts (&self->wire, header, self->parts);
@@ -165,7 +176,7 @@ s_fill (filler_t *self, int64_t messages)
     int64_t commits = messages / PARTS, limit = bench_now () + FILL_NS;
     while (self->back < commits && bench_now () < limit) {
         while (self->sent < commits && self->sent - self->back < COMMITS &&
-               wire_may (&self->wire, PARTS * (BODY + HEADER)))
+               wire_may (&self->wire, (size_t) PARTS * (BODY + HEADER)))
             s_fill_send (self);
         if (!wire_recv (&self->wire, WIRE_WAIT_MS) || strcmp (self->wire.type, "accepted") != 0) {
             fprintf (stderr, "bench: %s %s\n", self->wire.header, wire_body (&self->wire));
@@ -240,7 +251,7 @@ s_million (void)
         .name = "  RSS that they took", .unit = "MiB", .ours = (double) (all - before) / 1024 });
     bench_print (&(bench_row_t){ .name = "  of it each of the second half, no body in it",
         .unit = "B",
-        .ours = (double) (all - half) * 1024 / (MESSAGES - MESSAGES / 2),
+        .ours = (double) (all - half) * 1024 * 2 / MESSAGES,
         .target = BODY,
         .at_most = true });
     wire_close (&self->wire);
