@@ -568,6 +568,34 @@ s_verdicts (session_t *session, const argos_storage_ans_t *ans)
     return list;
 }
 
+//  The session is open: say so, and show it what it holds.
+
+static void
+s_welcome (session_t *session, const char *id, const argos_storage_ans_t *ans)
+{
+    argos_core_t *self = session->core;
+    session->open = true;
+    json_t *leases = s_verdicts (session, ans);
+    session->granted_messages = self->config.window_messages;
+    session->granted_bytes = self->config.window_bytes;
+    json_t *body = json_pack ("{s:s,s:I,s:i,s:s,s:I,s:I,s:{s:I,s:I},s:o}", "store", self->store_id,
+        "boot", (json_int_t) self->config.boot, "protocol", PROTOCOL_NEWEST, "build", ARGOS_BUILD,
+        "lease_ms", (json_int_t) self->config.lease_ms, "ping_ms",
+        (json_int_t) (session->via == ARGOS_VIA_INPROC ? 0 : self->config.ping_ms), "window",
+        "messages", (json_int_t) session->granted_messages, "bytes",
+        (json_int_t) session->granted_bytes, "leases", leases);
+    char *text = json_dumps (body, JSON_COMPACT);
+    assert (text);
+    argos_core_word (self, session->conn, "welcome", id, text);
+    free (text);
+    json_decref (body);
+    for (size_t i = 0; i < ans->pair_count; i++) {
+        lane_t *lane = argos_lane_of_head (self, ans->pairs[i].seq);
+        if (lane && ans->pairs[i].verdict == 'v')
+            argos_lane_show (lane);
+    }
+}
+
 void
 argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
 {
@@ -595,27 +623,7 @@ argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *an
         if (lane)
             argos_lane_consume (lane, &ans->gone[i], 1);
     }
-    if (session) {
-        session->open = true;
-        json_t *leases = s_verdicts (session, ans);
-        session->granted_messages = self->config.window_messages;
-        session->granted_bytes = self->config.window_bytes;
-        json_t *body = json_pack ("{s:s,s:I,s:i,s:s,s:I,s:I,s:{s:I,s:I},s:o}", "store",
-            self->store_id, "boot", (json_int_t) self->config.boot, "protocol", PROTOCOL_NEWEST,
-            "build", ARGOS_BUILD, "lease_ms", (json_int_t) self->config.lease_ms, "ping_ms",
-            (json_int_t) (session->via == ARGOS_VIA_INPROC ? 0 : self->config.ping_ms), "window",
-            "messages", (json_int_t) session->granted_messages, "bytes",
-            (json_int_t) session->granted_bytes, "leases", leases);
-        char *text = json_dumps (body, JSON_COMPACT);
-        assert (text);
-        argos_core_word (self, session->conn, "welcome", item->id, text);
-        free (text);
-        json_decref (body);
-        for (size_t i = 0; i < ans->pair_count; i++) {
-            lane_t *lane = argos_lane_of_head (self, ans->pairs[i].seq);
-            if (lane && ans->pairs[i].verdict == 'v')
-                argos_lane_show (lane);
-        }
-    }
+    if (session)
+        s_welcome (session, item->id, ans);
     argos_lane_rows (self, ans);
 }
