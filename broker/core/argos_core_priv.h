@@ -383,6 +383,10 @@ void argos_core_refuse (argos_core_t *self, uint64_t conn, const char *re, argos
     const char *reason, int part, bool sent);
 int argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const char *meta,
     size_t meta_size, argos_frame_t *body);
+//  The session behind a connection, NULL = none.
+session_t *argos_core_session (argos_core_t *self, uint64_t conn);
+int64_t argos_core_bytes (argos_frame_t **frames, size_t count);
+void argos_core_count_in (argos_core_t *self, session_t *session, int64_t bytes);
 const char *argos_core_intern (argos_core_t *self, const char *type);
 void argos_core_forget_type (argos_core_t *self, const char *type);
 
