@@ -2,57 +2,38 @@
 //
 //  Invariant: this thread alone touches the core and its sockets; it never waits but in its one
 //  poll. After a poll each source is drained in turns of at most 64 messages, so that none starves
-//  another. Limits: see the header. A message of more frames than a commit can have is read to its
-//  end and refused.
+//  another. Limits: see the header.
 
 #include "argos_broker_actor.h"
 
-#include "argos_links.h"
+#include "argos_listener.h"
 #include "argos_meter.h"
 #include "argos_order.h"
 #include "argos_storage_wire.h"
-#include "argos_zap.h"
 #include "argos_zframe.h"
 
-#include <assert.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
-#define FRAMES_MAX (4 + 2 * ARGOS_PARTS_MAX) //  Frames of a message behind the routing id
-#define ID_MAX 255                           //  Bytes of a routing id
-#define TURN_MAX 64                          //  Messages of one source in a turn
-#define HWM 4096                             //  Messages of a connection in the socket
-#define STORE_HWM 0                          //  The core bounds what it has outstanding
-#define HANDSHAKE_MS 5000                    //  A connection that doesn't speak ZMTP
-#define INDEX_WAIT_MS 60000                  //  For a page of the index
+#define TURN_MAX 64         //  Messages of one source in a turn
+#define STORE_HWM 0         //  The core bounds what it has outstanding
+#define INDEX_WAIT_MS 60000 //  For a page of the index
 
 #define LISTENERS_MAX (1 + ARGOS_BIND_MAX) //  inproc is the first
 #define AUTH_WAIT_MS 1000                  //  For the first table of keys, each time …
 #define AUTH_TRIES 10                      //  … it is asked for
-#define HEARTBEAT_MS 10000                 //  ZMTP pings over tcp
-#define HEARTBEAT_LATE_MS 30000            //  A connection without an answer is gone
-
-//  A socket that is listened on
 
 typedef struct {
-    void *socket;         //  ROUTER
-    argos_links_t *links; //  Its connections; NULL = not followed (inproc)
-    argos_via_t via;      //  What it is
-} listener_t;
-
-typedef struct {
-    zsock_t *pipe;                       //  To the owner
-    argos_core_t *core;                  //  The broker itself
-    void *store;                         //  PAIR to the store
-    void *auth;                          //  PAIR to the auth actor; NULL = none
-    listener_t listeners[LISTENERS_MAX]; //  What is listened on
-    size_t count;                        //  How many
-    argos_broker_cut_fn *on_cut;         //  Told of peers that are put out, or NULL
-    bool terminated;                     //  Set by $TERM
-    bool failed;                         //  The store is gone
-    argos_frame_t *frames[FRAMES_MAX];   //  The message being read
-    char reason[512];                    //  Why an endpoint is not bound
-    argos_header_t header;               //  Of one that is refused here
+    zsock_t *pipe;                             //  To the owner
+    argos_core_t *core;                        //  The broker itself
+    void *store;                               //  PAIR to the store
+    void *auth;                                //  PAIR to the auth actor; NULL = none
+    argos_listener_t listeners[LISTENERS_MAX]; //  What is listened on
+    size_t count;                              //  How many
+    argos_broker_cut_fn *on_cut;               //  Told of peers that are put out, or NULL
+    bool terminated;                           //  Set by $TERM
+    bool failed;                               //  The store is gone
+    argos_listener_msg_t msg;                  //  The message being read
+    char reason[ARGOS_LISTENER_REASON];        //  Why an endpoint is not bound
 } broker_t;
 
 static int64_t
@@ -74,21 +55,11 @@ s_wall (void)
 //  ------------------------------------------------------------------------------------------------
 //  What the core asks for
 
-//  A connection is the listener's number and the routing id that the ROUTER has made: a zero and
-//  four bytes.
-
 static int
 s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
 {
     broker_t *self = ctx;
-    void *socket = self->listeners[conn >> 32].socket;
-    unsigned char id[5] = { 0, (unsigned char) (conn >> 24), (unsigned char) (conn >> 16),
-        (unsigned char) (conn >> 8), (unsigned char) conn };
-    if (zmq_send (socket, id, sizeof id, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-        return -1; //  EHOSTUNREACH: gone. EAGAIN: takes nothing
-    for (size_t i = 0; i < count; i++)
-        argos_zframe_send (frames[i], socket, i + 1 < count ? ZMQ_SNDMORE : 0);
-    return 0;
+    return argos_listener_send (&self->listeners[conn >> 32], conn, frames, count);
 }
 
 static void
@@ -122,133 +93,30 @@ s_put_out (void *ctx, const char *name, const char *reason)
 //  ------------------------------------------------------------------------------------------------
 //  What comes in
 
-//  Reads the routing id; its size, -1 when there is no message.
-
-static int
-s_recv_id (void *socket, unsigned char *id)
-{
-    int size = zmq_recv (socket, id, ID_MAX, ZMQ_DONTWAIT);
-    assert (size <= ID_MAX); //  ZMTP has one byte for its length
-    return size;
-}
-
-//  The number of a connection whose id was made by the ROUTER.
-
-static uint64_t
-s_conn (size_t listener, const unsigned char *id)
-{
-    return (uint64_t) listener << 32 | (uint64_t) id[1] << 24 | (uint64_t) id[2] << 16 |
-           (uint64_t) id[3] << 8 | id[4];
-}
-
-static bool
-s_more (void *socket)
-{
-    int more = 0;
-    size_t size = sizeof more;
-    return zmq_getsockopt (socket, ZMQ_RCVMORE, &more, &size) == 0 && more;
-}
-
-//  A peer that has set a routing id of its own can't be served: another could take it over. It is
-//  told so, with the id of what it has sent, and the message is let go.
-
-static void
-s_refuse_id (broker_t *self, void *socket, const unsigned char *id, int size)
-{
-    static const char body[] = "{\"code\":\"invalid\",\"reason\":\"leave the routing id unset\"}";
-    char head[sizeof self->header.id + 40];
-    self->header.id[0] = '\0';
-    for (int i = 0; s_more (socket); i++) {
-        argos_frame_t *frame = argos_zframe_recv (socket, 0);
-        if (frame && i == 1)
-            argos_header_read (frame->data, frame->size, &self->header, NULL);
-        argos_frame_unref (&frame);
-    }
-    if (*self->header.id)
-        snprintf (head, sizeof head, "{\"type\":\"refused\",\"re\":\"%s\"}", self->header.id);
-    else
-        snprintf (head, sizeof head, "{\"type\":\"refused\"}");
-    if (zmq_send (socket, id, (size_t) size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-        return;
-    zmq_send (socket, "AR1", 3, ZMQ_SNDMORE);
-    zmq_send (socket, head, strlen (head), ZMQ_SNDMORE);
-    zmq_send (socket, "", 0, ZMQ_SNDMORE);
-    zmq_send (socket, body, sizeof body - 1, 0);
-}
-
-static size_t
-s_recv_rest (void *socket, int64_t *cost)
-{
-    while (s_more (socket)) {
-        argos_frame_t *frame = argos_zframe_recv (socket, 0);
-        if (!frame)
-            break;
-        *cost += (int64_t) frame->size + ARGOS_METER_FRAME;
-        argos_frame_unref (&frame);
-    }
-    return FRAMES_MAX + 1;
-}
-
-//  Reads the frames behind a routing id. Frames beyond the most that a message can have are let go.
-//  Returns how many it should have had: one more than there is room for when it had too many.
-
-static size_t
-s_recv_frames (broker_t *self, void *socket, int64_t *ret_cost)
-{
-    size_t count = 0;
-    *ret_cost = 0;
-    while (s_more (socket)) {
-        argos_frame_t *frame = argos_zframe_recv (socket, 0);
-        if (!frame)
-            break;
-        *ret_cost += (int64_t) frame->size + ARGOS_METER_FRAME;
-        if (count < FRAMES_MAX)
-            self->frames[count++] = frame;
-        else {
-            argos_frame_unref (&frame);
-            return s_recv_rest (socket, ret_cost);
-        }
-    }
-    return count;
-}
-
 //  One message of a connection. Over tcp one that the auth actor has not let in by a key goes no
 //  further: without that actor libzmq lets in whoever encrypts.
 
 static bool
 s_take_message (broker_t *self, size_t place)
 {
-    listener_t *listener = &self->listeners[place];
-    unsigned char id[ID_MAX];
-    int64_t cost;
-    int size = s_recv_id (listener->socket, id);
-    if (size < 0)
-        return false;
-    if (size != 5 || id[0] != 0) {
-        s_refuse_id (self, listener->socket, id, size);
-        return true;
-    }
-    uint64_t conn = s_conn (place, id);
-    size_t count = s_recv_frames (self, listener->socket, &cost);
-    size_t there = count < FRAMES_MAX ? count : FRAMES_MAX;
+    argos_listener_t *listener = &self->listeners[place];
+    argos_listener_msg_t *msg = &self->msg;
+    int rc = argos_listener_recv (listener, msg);
+    if (rc <= 0)
+        return rc < 0;
     argos_who_t who = { listener->via, "" };
-    if (listener->links && count > 0)
-        argos_links_given (listener->links, conn, self->frames[0], cost);
-    if (who.via == ARGOS_VIA_TCP && count > 0)
-        who.key = argos_zframe_user (self->frames[0]);
-    //  One frame too few makes the pairs odd, which the core refuses by the sender's id
+    if (who.via == ARGOS_VIA_TCP && msg->there > 0)
+        who.key = argos_zframe_user (msg->frames[0]);
     bool heard = who.via != ARGOS_VIA_TCP || *who.key;
     if (!heard)
-        s_close (self, conn);
+        s_close (self, msg->conn);
     else
-        heard = argos_core_message (
-            self->core, conn, &who, self->frames, count > there ? there - 1 : there);
-    if (listener->links && argos_links_heard (listener->links, conn, heard)) {
-        s_close (self, conn);
+        heard = argos_core_message (self->core, msg->conn, &who, msg->frames, msg->count);
+    if (listener->links && argos_links_heard (listener->links, msg->conn, heard)) {
+        s_close (self, msg->conn);
         s_put_out (self, "", "disconnected: 1024 messages in a row without a session");
     }
-    for (size_t i = 0; i < there; i++)
-        argos_frame_unref (&self->frames[i]);
+    argos_listener_done (msg);
     return true;
 }
 
@@ -335,7 +203,7 @@ s_run (broker_t *self)
     if (self->auth)
         items[count++] = (zmq_pollitem_t){ self->auth, 0, ZMQ_POLLIN, 0 };
     for (size_t place = 0; place < self->count; place++) {
-        listener_t *listener = &self->listeners[place];
+        argos_listener_t *listener = &self->listeners[place];
         items[count++] = (zmq_pollitem_t){ listener->socket, 0, ZMQ_POLLIN, 0 };
         if (listener->links)
             items[count++] =
@@ -361,96 +229,23 @@ s_run (broker_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  Start and end
 
-static void
-s_set_int (void *socket, int option, int value)
-{
-    int rc = zmq_setsockopt (socket, option, &value, sizeof value);
-    assert (rc == 0);
-}
-
-//  A ROUTER that is not bound yet.
-
-static void *
-s_router (void)
-{
-    void *socket = zmq_socket (zsys_init (), ZMQ_ROUTER);
-    int64_t max = ARGOS_PART_MAX;
-    if (!socket)
-        return NULL;
-    s_set_int (socket, ZMQ_ROUTER_MANDATORY, 1);
-    s_set_int (socket, ZMQ_SNDTIMEO, 0);
-    s_set_int (socket, ZMQ_LINGER, 100);
-    s_set_int (socket, ZMQ_SNDHWM, HWM);
-    s_set_int (socket, ZMQ_RCVHWM, HWM);
-    s_set_int (socket, ZMQ_BACKLOG, 256);
-    s_set_int (socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
-    zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &max, sizeof max);
-    return socket;
-}
-
-//  What a tcp socket needs beside: our key, and the domain that makes libzmq ask the auth actor.
-
-static void
-s_set_curve (void *socket, const argos_key_t *server)
-{
-    int rc =
-        zmq_setsockopt (socket, ZMQ_CURVE_SECRETKEY, server->secret_key, sizeof server->secret_key);
-    assert (rc == 0); //  argos_key_read lets only good keys through
-    rc = zmq_setsockopt (socket, ZMQ_ZAP_DOMAIN, ARGOS_ZAP_DOMAIN, strlen (ARGOS_ZAP_DOMAIN));
-    assert (rc == 0);
-    s_set_int (socket, ZMQ_CURVE_SERVER, 1);
-    s_set_int (socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS);
-    s_set_int (socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_LATE_MS);
-    s_set_int (socket, ZMQ_HEARTBEAT_TTL, HEARTBEAT_LATE_MS);
-    s_set_int (socket, ZMQ_IPV6, 1);
-}
-
-//  The socket's file is the group's too; the folder above says who gets there.
-
-static int
-s_open_to_group (const char *endpoint, gid_t group)
-{
-    const char *path = endpoint + strlen ("ipc://");
-    return chown (path, (uid_t) -1, group) == 0 && chmod (path, 0660) == 0 ? 0 : -1;
-}
-
-//  Binds one more listener, whose connections are followed but for those of our own process.
-//  Returns NULL, or why it is not bound.
+//  Binds one more listener. Returns NULL, or why it is not bound.
 
 static const char *
 s_listen (broker_t *self, const char *endpoint, const argos_broker_config_t *config)
 {
-    char name[16];
+    argos_via_t via = ARGOS_VIA_INPROC;
     if (self->count == LISTENERS_MAX)
         return "too many endpoints to bind";
-    listener_t *listener = &self->listeners[self->count];
-    listener->via = ARGOS_VIA_INPROC;
     if (strncmp (endpoint, "ipc://", 6) == 0)
-        listener->via = ARGOS_VIA_IPC;
+        via = ARGOS_VIA_IPC;
     else if (strncmp (endpoint, "tcp://", 6) == 0)
-        listener->via = ARGOS_VIA_TCP;
+        via = ARGOS_VIA_TCP;
     else if (strcmp (endpoint, ARGOS_BROKER_INPROC) != 0)
         return "an endpoint to bind is ipc:// or tcp://";
-    listener->socket = s_router ();
-    if (!listener->socket)
-        return "no socket is left";
-    self->count++;
-    snprintf (name, sizeof name, "%zu", self->count);
-    if (listener->via == ARGOS_VIA_TCP)
-        s_set_curve (listener->socket, config->server);
-    if (listener->via != ARGOS_VIA_INPROC &&
-        !(listener->links = argos_links_new (listener->socket, name)))
-        return "connections can't be followed";
-    mode_t old = umask (0077);
-    int rc = zmq_bind (listener->socket, endpoint);
-    umask (old);
-    if (rc == 0 && listener->via == ARGOS_VIA_IPC && config->group)
-        rc = s_open_to_group (endpoint, config->group);
-    if (rc == 0)
-        return NULL;
-    snprintf (
-        self->reason, sizeof self->reason, "%s can't be bound: %s", endpoint, zmq_strerror (errno));
-    return self->reason;
+    argos_listener_t *listener = &self->listeners[self->count];
+    *listener = (argos_listener_t){ .via = via, .place = self->count++ };
+    return argos_listener_open (listener, endpoint, config->server, config->group, self->reason);
 }
 
 static void *
@@ -459,11 +254,11 @@ s_pair (const char *endpoint, int wait_ms)
     void *socket = zmq_socket (zsys_init (), ZMQ_PAIR);
     if (!socket)
         return NULL;
-    s_set_int (socket, ZMQ_LINGER, 0);
-    s_set_int (socket, ZMQ_SNDHWM, STORE_HWM);
-    s_set_int (socket, ZMQ_RCVHWM, STORE_HWM);
-    s_set_int (socket, ZMQ_RCVTIMEO, wait_ms);
-    s_set_int (socket, ZMQ_SNDTIMEO, 0); //  Only a store that is gone can't take a request
+    argos_listener_set (socket, ZMQ_LINGER, 0);
+    argos_listener_set (socket, ZMQ_SNDHWM, STORE_HWM);
+    argos_listener_set (socket, ZMQ_RCVHWM, STORE_HWM);
+    argos_listener_set (socket, ZMQ_RCVTIMEO, wait_ms);
+    argos_listener_set (socket, ZMQ_SNDTIMEO, 0); //  Only a store that is gone can't take a request
     if (zmq_connect (socket, endpoint) != 0) {
         zmq_close (socket);
         return NULL;
@@ -560,10 +355,8 @@ s_destroy (broker_t *self)
     //  A close alone frees the address some time later, and the next broker may be there before
     if (self->count > 0)
         zmq_unbind (self->listeners[0].socket, ARGOS_BROKER_INPROC);
-    for (size_t place = 0; place < self->count; place++) {
-        argos_links_destroy (&self->listeners[place].links);
-        zmq_close (self->listeners[place].socket);
-    }
+    for (size_t place = 0; place < self->count; place++)
+        argos_listener_close (&self->listeners[place]);
     if (self->auth)
         zmq_close (self->auth);
     if (self->store)
