@@ -130,6 +130,13 @@ def check_top_level():
         violations.append(f"{name}: not one of the top-level entries")
 
 
+def check_migrations():
+    """Each number once, none left out: two of one number would be a database that only some have."""
+    numbers = sorted(int(path.name.split("_")[0]) for path in (ROOT / "schema" / "sql").glob("*.sql"))
+    if numbers != list(range(1, len(numbers) + 1)):
+        violations.append(f"schema/sql: the numbers are {numbers}")
+
+
 def main():
     headers = {}
     texts = {path: without_comments(path.read_text(encoding="utf-8")) for path in sources()}
@@ -143,6 +150,7 @@ def main():
     check_words(texts)
     check_files(texts)
     check_top_level()
+    check_migrations()
     print("\n".join(violations) or f"{len(texts)} files, no violation")
     return 1 if violations else 0
 
