@@ -295,20 +295,29 @@ s_prunable (argos_cli_t *self, const line_t *line, json_int_t before)
     return -1;
 }
 
-static int
-s_prune (argos_cli_t *self, const line_t *line)
+//  The time that many days ago, msec; -1 when that is no number of days.
+
+static json_int_t
+s_before (const char *word)
 {
     char *end = NULL;
     struct timespec now;
     errno = 0;
-    long days = strtol (line->words[0], &end, 10);
+    long days = strtol (word, &end, 10);
     if (errno || *end || days < 1 || days > 36500)
-        return argos_cli_usage (self, "sessions prune needs a number of days, from 1");
+        return -1;
     clock_gettime (CLOCK_REALTIME, &now);
     json_int_t before = (json_int_t) now.tv_sec * 1000 - days * DAY_MS;
-    int total = 0, left = s_prunable (self, line, before);
+    return before > 0 ? before : 0;
+}
+
+static int
+s_prune (argos_cli_t *self, const line_t *line)
+{
+    json_int_t before = s_before (line->words[0]);
     if (before < 0)
-        before = 0;
+        return argos_cli_usage (self, "sessions prune needs a number of days, from 1");
+    int total = 0, left = s_prunable (self, line, before);
     while (left > 0 && !self->interrupted) {
         json_t *body = json_pack ("{s:I}", "before", before);
         s_set (body, "owner", line->owner);

@@ -69,7 +69,7 @@ s_make (argos_store_t *self, argos_store_unit_t *unit, bool *ret_made)
 bool
 argos_store_session_create (argos_store_t *self, argos_store_unit_t *unit)
 {
-    bool made;
+    bool made = false;
     if (!s_make (self, unit, &made))
         return false;
     if (!self->failed && !made)
@@ -84,7 +84,7 @@ argos_store_session_ensure (argos_store_t *self, argos_store_unit_t *unit)
     const char *id = argos_store_member (body, "id");
     char owner[ARGOS_STORE_OWNER_MAX];
     argos_store_session_t session;
-    bool made;
+    bool made = false;
     if (!argos_store_session_find (self, id, "", &session))
         return s_make (self, unit, &made);
     s_owner (body, NULL, owner);
