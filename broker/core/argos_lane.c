@@ -79,6 +79,7 @@ s_parked (void *arg)
 static bool
 s_suspect (const lane_t *lane)
 {
+    //  NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed is taken out of the list before
     return lane->entries && lane->entries->strikes >= CAREFUL_STRIKES;
 }
 
@@ -486,10 +487,12 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
             entry = s_find (service->later, gone[i]);
         if (!entry)
             continue;
+        //  NOLINTBEGIN(clang-analyzer-unix.Malloc): as above
         if (lane->state == LANE_LEASED && lane->head == entry->seq)
             session = s_unlease (lane);
         if (entry->shown && lane->shown > 0)
             lane->shown--;
+        //  NOLINTEND(clang-analyzer-unix.Malloc)
         if (entry->lane)
             argos_age_remove (&service->ages, entry->born);
         s_take_out (entry);

@@ -237,6 +237,34 @@ s_delay (const lane_t *lane, const item_t *item)
     return item->delay ? lane->service->core->mono + item->delay : 0;
 }
 
+//  What the end of a lease means for its lane; by is who ended it.
+
+static void
+s_free_lane (lane_t *lane, const item_t *item, const argos_storage_ans_t *ans, const char *by)
+{
+    argos_core_t *self = lane->service->core;
+    lane->inserting--;
+    bool ours = lane->state == LANE_LEASED && lane->head == item->seq && lane->lease == item->lease;
+    if (ans->code == ARGOS_OK && (ours || ans->dead))
+        argos_stats_note (self,
+            (argos_trace_note_t){ .event = ans->dead ? ARGOS_TRACE_DEAD : ARGOS_TRACE_RELEASED,
+                .seq = item->seq,
+                .lease = item->lease,
+                .peer = by });
+    if (ans->code == ARGOS_OK && ours && item->end)
+        s_tell_end (self, lane, item);
+    if (ans->code == ARGOS_OK && ans->dead)
+        argos_lane_consume (lane, ans->gone, ans->gone_count);
+    else if (ans->code == ARGOS_OK && ours) {
+        argos_lane_park (lane, s_delay (lane, item));
+        argos_lane_freed (lane, ans->strikes);
+    }
+    else if (ans->code == ARGOS_NO_SPACE && ours && !lane->session)
+        argos_lane_lost (lane); //  Tried again when the time is over
+    else
+        argos_lane_settle (lane);
+}
+
 void
 argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
 {
@@ -248,29 +276,8 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
         else
             argos_core_refuse (self, session->conn, item->id, ans->code, ans->reason, -1, false);
     }
-    if (lane) {
-        lane->inserting--;
-        bool ours =
-            lane->state == LANE_LEASED && lane->head == item->seq && lane->lease == item->lease;
-        if (ans->code == ARGOS_OK && (ours || ans->dead))
-            argos_stats_note (self,
-                (argos_trace_note_t){ .event = ans->dead ? ARGOS_TRACE_DEAD : ARGOS_TRACE_RELEASED,
-                    .seq = item->seq,
-                    .lease = item->lease,
-                    .peer = session && session != self->self ? session->name : "broker" });
-        if (ans->code == ARGOS_OK && ours && item->end)
-            s_tell_end (self, lane, item);
-        if (ans->code == ARGOS_OK && ans->dead)
-            argos_lane_consume (lane, ans->gone, ans->gone_count);
-        else if (ans->code == ARGOS_OK && ours) {
-            argos_lane_park (lane, s_delay (lane, item));
-            argos_lane_freed (lane, ans->strikes);
-        }
-        else if (ans->code == ARGOS_NO_SPACE && ours && !lane->session)
-            argos_lane_lost (lane); //  Tried again when the time is over
-        else
-            argos_lane_settle (lane);
-    }
+    if (lane)
+        s_free_lane (lane, item, ans, session && session != self->self ? session->name : "broker");
     argos_lane_rows (self, ans);
 }
 

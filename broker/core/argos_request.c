@@ -204,9 +204,8 @@ s_to_actor (session_t *session, const argos_header_t *header, argos_frame_t **fr
     int64_t bytes = (int64_t) (frames[1]->size + frames[3]->size);
     if (!target || target->quiet)
         code = ARGOS_NO_PEER;
-    else if (target->drained && header->id[0])
-        code = ARGOS_BUSY;
-    else if (target->sent_messages >= target->credit_messages ||
+    else if ((target->drained && header->id[0]) ||
+             target->sent_messages >= target->credit_messages ||
              target->sent_bytes + bytes > target->credit_bytes)
         code = ARGOS_BUSY;
     if (code == ARGOS_OK && header->id[0]) {
