@@ -482,17 +482,17 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
     service_t *service = lane->service;
     uint64_t session = 0;
     for (size_t i = 0; i < count; i++) {
+        //  NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed is taken out of its list before
         entry_t *entry = s_find (lane->entries, gone[i]);
         if (!entry)
             entry = s_find (service->later, gone[i]);
+        //  NOLINTEND(clang-analyzer-unix.Malloc)
         if (!entry)
             continue;
-        //  NOLINTBEGIN(clang-analyzer-unix.Malloc): as above
         if (lane->state == LANE_LEASED && lane->head == entry->seq)
             session = s_unlease (lane);
         if (entry->shown && lane->shown > 0)
             lane->shown--;
-        //  NOLINTEND(clang-analyzer-unix.Malloc)
         if (entry->lane)
             argos_age_remove (&service->ages, entry->born);
         s_take_out (entry);
