@@ -30,6 +30,7 @@ struct argosd_actors {
     argos_key_t server;                              //  Our pair
     char core_token[ARGOS_TOKEN_MAX];                //  For isolated actors
     char (*adapter_tokens)[ARGOS_TOKEN_MAX];         //  For foreign adapters, one each; ours
+    argos_core_service_t *limits;                    //  Of particular services; ours
     char **services;       //  To be declared: those of the configuration, one of each adapter; ours
     char *tokens;          //  Their records, for the broker
     argosd_peers_t *peers; //  All actors but the core
@@ -116,6 +117,21 @@ s_add_adapters (argosd_actors_t *self, const argos_config_t *config, json_t *tok
 }
 
 static void
+s_add_limits (argosd_actors_t *self, const argos_config_t *config)
+{
+    self->limits = calloc (config->service_count + 1, sizeof *self->limits);
+    if (!self->limits)
+        abort ();
+    for (size_t i = 0; i < config->service_count; i++)
+        self->limits[i] = (argos_core_service_t){ .service = config->service_limits[i].service,
+            .hold_max_ms = config->service_limits[i].hold_max_ms,
+            .max = config->service_limits[i].max,
+            .lane_max = config->service_limits[i].lane_max };
+    self->broker.core.services = self->limits;
+    self->broker.core.service_count = config->service_count;
+}
+
+static void
 s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_home_t *home,
     const argos_config_t *config)
 {
@@ -142,6 +158,9 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->broker.core.window_messages = config->broker.window_messages;
     self->broker.core.window_bytes = config->broker.window_bytes;
     self->broker.core.service.messages = config->broker.service_max;
+    self->broker.core.lane.messages = config->broker.lane_max;
+    self->broker.core.peer.messages = config->broker.peer_max;
+    s_add_limits (self, config);
     self->broker.core.ring_bytes = config->broker.ring_bytes;
     self->broker.core.ring_entries = config->broker.ring_entries;
     self->broker.core.linger_ms = config->broker.linger_ms;
@@ -208,6 +227,7 @@ argosd_actors_destroy (argosd_actors_t **self_p)
         free (*service);
     free (self->services);
     free (self->adapter_tokens);
+    free (self->limits);
     free (self->tokens);
     sodium_memzero (self, sizeof *self);
     free (self);

@@ -293,6 +293,22 @@ s_level (const char *name)
 }
 
 static void
+s_fill_limits (argos_config_t *config, argos_config_memory_t *memory, const json_t *list)
+{
+    size_t count = json_array_size (list);
+    memory->limits = s_must (calloc (count + 1, sizeof *memory->limits));
+    for (size_t at = 0; at < count; at++) {
+        const json_t *limit = json_array_get (list, at);
+        memory->limits[at] = (argos_config_service_t){ .service = s_text (limit, "service"),
+            .hold_max_ms = s_number (limit, "hold_max_ms"),
+            .max = s_number (limit, "max"),
+            .lane_max = s_number (limit, "lane_max") };
+    }
+    config->service_limits = memory->limits;
+    config->service_count = count;
+}
+
+static void
 s_fill_topics (argos_config_t *config, argos_config_memory_t *memory, const json_t *list)
 {
     size_t count = json_array_size (list);
@@ -317,6 +333,8 @@ s_fill_broker (argos_config_broker_t *broker, const json_t *section)
     broker->window_messages = s_number (section, "window_messages");
     broker->window_bytes = s_number (section, "window_bytes");
     broker->service_max = s_number (section, "service_max");
+    broker->lane_max = s_number (section, "lane_max");
+    broker->peer_max = s_number (section, "peer_max");
     broker->ring_bytes = s_number (section, "ring_bytes");
     broker->ring_entries = s_number (section, "ring_entries");
     broker->linger_ms = s_number (section, "linger_ms");
@@ -369,6 +387,7 @@ s_fill (argos_config_t *config, argos_config_memory_t *memory)
     config->terminal.workdir = s_text (terminal, "workdir");
     s_fill_blobs (&config->blobs, json_object_get (memory->tree, "blobs"));
     s_fill_topics (config, memory, json_object_get (memory->tree, "topics"));
+    s_fill_limits (config, memory, json_object_get (memory->tree, "service_limits"));
     s_fill_broker (&config->broker, json_object_get (memory->tree, "broker"));
 }
 
@@ -418,6 +437,7 @@ argos_config_destroy (argos_config_t **self_p)
     free (memory->origins);
     free (memory->services);
     free (memory->topics);
+    free (memory->limits);
     free (memory->ipc_roles);
     free (memory->roles);
     json_decref (memory->tree);

@@ -59,6 +59,8 @@ typedef struct {
     int64_t window_messages; //  Send window of a peer
     int64_t window_bytes;    //  The same in bytes
     int64_t service_max;     //  Waiting messages of one service
+    int64_t lane_max;        //  Waiting messages of one lane
+    int64_t peer_max;        //  Waiting messages of one peer
     int64_t ring_bytes;      //  All topic rings together
     int64_t ring_entries;    //  Entries of one ring
     int64_t linger_ms;       //  How long a closed topic stays in memory
@@ -71,6 +73,15 @@ typedef struct {
     int64_t total_bytes; //  Of all together
     int64_t keep_ms;     //  Of one that no run needs
 } argos_config_blobs_t;
+
+//  Limits of one service; 0 = as for all
+
+typedef struct {
+    const char *service; //  Its name
+    int64_t hold_max_ms; //  A lease that is held longer is ended; 0 = never
+    int64_t max;         //  Messages that wait for it
+    int64_t lane_max;    //  Messages that wait in one of its lanes
+} argos_config_service_t;
 
 typedef struct {
     const char *match;    //  Name or pattern of topics
@@ -114,27 +125,29 @@ typedef struct {
 } argos_config_adapter_t;
 
 typedef struct {
-    const char *home;                   //  The folder of this instance
-    const char **bind;                  //  What the broker listens on: ipc, ipc:///..., tcp://...
-    size_t node_count;                  //  Nodes; 0 = everything is one
-    argos_config_node_t *nodes;         //  Each
-    size_t adapter_count;               //  Foreign adapters
-    argos_config_adapter_t *adapters;   //  Each
-    argos_log_level_t log_level;        //  What is logged
-    argos_config_http_t http;           //  The runs API
-    argos_config_provider_t provider;   //  Who answers
-    argos_config_agent_t agent;         //  Turns
-    argos_config_gateway_t gateway;     //  Sessions
-    argos_config_broker_t broker;       //  Limits of the broker
-    argos_config_terminal_t terminal;   //  The tool
-    argos_config_blobs_t blobs;         //  Files by reference
-    const argos_config_topic_t *topics; //  Retention, topic_count rules
-    size_t topic_count;                 //  How many
-    const char *const *services;        //  Further services to be declared, NULL-terminated
-    const char *const *ipc_roles;       //  Of a peer of this host without a token, NULL-terminated
-    const char *ipc_group;              //  Whose members may connect by ipc, "" = none
-    const char *roles;                  //  Further roles: JSON for argos_access_new, checked
-    void *memory;                       //  What all the strings point into; private
+    const char *home;                 //  The folder of this instance
+    const char **bind;                //  What the broker listens on: ipc, ipc:///..., tcp://...
+    size_t node_count;                //  Nodes; 0 = everything is one
+    argos_config_node_t *nodes;       //  Each
+    size_t adapter_count;             //  Foreign adapters
+    argos_config_adapter_t *adapters; //  Each
+    argos_log_level_t log_level;      //  What is logged
+    argos_config_http_t http;         //  The runs API
+    argos_config_provider_t provider; //  Who answers
+    argos_config_agent_t agent;       //  Turns
+    argos_config_gateway_t gateway;   //  Sessions
+    argos_config_broker_t broker;     //  Limits of the broker
+    argos_config_terminal_t terminal; //  The tool
+    argos_config_blobs_t blobs;       //  Files by reference
+    const argos_config_service_t *service_limits; //  service_count limits of particular services
+    size_t service_count;                         //  How many
+    const argos_config_topic_t *topics;           //  Retention, topic_count rules
+    size_t topic_count;                           //  How many
+    const char *const *services;  //  Further services to be declared, NULL-terminated
+    const char *const *ipc_roles; //  Of a peer of this host without a token, NULL-terminated
+    const char *ipc_group;        //  Whose members may connect by ipc, "" = none
+    const char *roles;            //  Further roles: JSON for argos_access_new, checked
+    void *memory;                 //  What all the strings point into; private
 } argos_config_t;
 
 //  Called for each unknown key with one sentence ("argos.yaml:7: http.prot: unknown key; did you

@@ -10,16 +10,17 @@
 //  Strings of a snapshot that are not in its tree
 
 typedef struct {
-    json_t *tree;                 //  The file with defaults filled in, owned
-    char *home;                   //  The folder, owned
-    char *key;                    //  The secret, owned; wiped at the end
-    char *problem;                //  Sentence about the provider, owned
-    const char **origins;         //  http.cors_origins, owned; the strings are the tree's
-    const char **services;        //  services, owned; the strings are the tree's
-    const char **ipc_roles;       //  ipc_roles, owned; the strings are the tree's
-    char *roles;                  //  roles as text, owned
-    argos_config_topic_t *topics; //  topics, owned; the strings are the tree's
-    char *base_url;               //  Without the slash at its end, owned
+    json_t *tree;                   //  The file with defaults filled in, owned
+    char *home;                     //  The folder, owned
+    char *key;                      //  The secret, owned; wiped at the end
+    char *problem;                  //  Sentence about the provider, owned
+    const char **origins;           //  http.cors_origins, owned; the strings are the tree's
+    const char **services;          //  services, owned; the strings are the tree's
+    const char **ipc_roles;         //  ipc_roles, owned; the strings are the tree's
+    char *roles;                    //  roles as text, owned
+    argos_config_service_t *limits; //  service_limits, owned; the strings are the tree's
+    argos_config_topic_t *topics;   //  topics, owned; the strings are the tree's
+    char *base_url;                 //  Without the slash at its end, owned
 } argos_config_memory_t;
 
 //  Fills config->provider from the file's block (NULL = there is none) and the environment.
