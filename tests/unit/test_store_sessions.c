@@ -214,7 +214,7 @@ titles_are_cleaned_and_unique (void **state)
             s_write (kit, "session.rename", "{'id':'a','title':'%s'}", cases[i].title), ARGOS_OK);
         assert_string_equal (s_of (kit, "a", "title"), cases[i].clean);
     }
-    for (int i = 0; i < 100; i++)
+    for (size_t i = 0; i < 100; i++)
         memcpy (longest + 2 * i, "\xc3\xa9", 3);
     assert_int_equal (s_write (kit, "session.rename", "{'id':'a','title':'%s'}", longest), 0);
     assert_string_equal (s_of (kit, "a", "title"), longest);
