@@ -44,6 +44,13 @@ s_hello (check_t *self)
         return argos_check_fail (self,
             "instance is %lld; it is a number that grows with each start",
             (long long) self->instance);
+    //  What it speaks: one version, or from the oldest to the newest
+    const json_t *range = json_object_get (self->hello, "protocols");
+    json_int_t newest = json_integer_value (json_object_get (self->hello, "protocol"));
+    json_int_t oldest = range ? json_integer_value (json_array_get (range, 0)) : newest;
+    newest = range ? json_integer_value (json_array_get (range, 1)) : newest;
+    if (oldest > 1 || newest < 1)
+        return argos_check_fail (self, "it does not speak version 1 of the protocol");
     if (json_array_size (json_object_get (self->hello, "leases")) > 0)
         return argos_check_fail (self, "a program that has just started can't hold leases");
     if (json_integer_value (json_object_get (self->serve, "slots")) < 1)
