@@ -392,7 +392,7 @@ void
 argos_core_keys (argos_core_t *self, const char *text, size_t size)
 {
     if (argos_keyring_fill (self->keyring, text, size) == 0)
-        argos_session_recheck (self);
+        argos_hello_recheck (self);
     argos_intake_pump (self);
 }
 
@@ -449,7 +449,7 @@ argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans)
         argos_lease_released (self, item, ans);
         break;
     case ARGOS_ST_HELLO:
-        argos_session_greeted (self, item, ans);
+        argos_hello_stored (self, item, ans);
         break;
     case ARGOS_ST_MAIL:
         argos_lease_mailed (self, item, ans);

@@ -390,16 +390,19 @@ void argos_core_count_in (argos_core_t *self, session_t *session, int64_t bytes)
 const char *argos_core_intern (argos_core_t *self, const char *type);
 void argos_core_forget_type (argos_core_t *self, const char *type);
 
-//  argos_session.c
-void argos_session_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
+//  argos_hello.c
+void argos_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     const argos_header_t *header, argos_frame_t *body);
-void argos_session_recheck (argos_core_t *self);
-void argos_session_greeted (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+void argos_hello_recheck (argos_core_t *self);
+void argos_hello_stored (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
+
+//  argos_session.c
 session_t *argos_session_find (argos_core_t *self, uint64_t number);
 session_t *argos_session_named (argos_core_t *self, const char *name);
 //  That, or any instance of that name on any node
 session_t *argos_session_instance (argos_core_t *self, const char *name);
 void argos_session_end (session_t **session_p, int strikes);
+void argos_session_watch (session_t *session);
 void argos_session_heard (session_t *session);
 void argos_session_settle (session_t *session, int64_t bytes);
 void argos_session_grant (session_t *session);

@@ -264,7 +264,7 @@ argos_core_message (
     if (code != ARGOS_OK)
         argos_core_refuse (self, conn, header.id, code, reason, -1, false);
     else if (strcmp (header.type, "hello") == 0)
-        argos_session_hello (self, conn, who, &header, frames[3]);
+        argos_hello (self, conn, who, &header, frames[3]);
     else if (!session || !session->open)
         argos_core_refuse (self, conn, header.id, ARGOS_NO_SESSION, NULL, -1, false);
     else {
