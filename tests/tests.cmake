@@ -119,11 +119,15 @@ endif ()
 #  Seeds of the simulator, in memory and on disk
 
 if (TARGET argos-sim)
-    add_test (NAME sim/memory COMMAND argos-sim --seeds 1-1000)
-    argos_test (sim memory 600)
+    #  In two halves, and begun first: they are the longest
+    add_test (NAME sim/memory_1 COMMAND argos-sim --seeds 1-500)
+    add_test (NAME sim/memory_2 COMMAND argos-sim --seeds 501-1000)
+    argos_test (sim memory_1 600)
+    argos_test (sim memory_2 600)
+    set_tests_properties (sim/memory_1 sim/memory_2 PROPERTIES COST 100)
     add_test (NAME sim/disk COMMAND argos-sim --seeds 2001-2050 --disk ${CMAKE_BINARY_DIR}/sim)
     argos_test (sim disk 600)
     #  What was freed long ago is of no interest here, speed is
-    set_property (TEST sim/memory sim/disk APPEND PROPERTY ENVIRONMENT
+    set_property (TEST sim/memory_1 sim/memory_2 sim/disk APPEND PROPERTY ENVIRONMENT
         "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:quarantine_size_mb=4:malloc_context_size=4")
 endif ()
