@@ -31,6 +31,8 @@ class Net:
 
     def open(self):
         """Returns why it can't, or None."""
+        if not shutil.which("ip") or not shutil.which("tc"):
+            return "the package iproute2 is not installed"
         for name, peer in ((self.core, None), (self.edge, None)):
             made = run("ip", "netns", "add", name, check=False)
             if made.returncode:
