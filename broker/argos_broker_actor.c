@@ -429,7 +429,6 @@ argos_broker_actor (zsock_t *pipe, void *config)
     const char *wrong = s_start (&self, config);
     ARGOS_GIVE ();
     zsock_set_sndtimeo (pipe, 0);
-    zsock_signal (pipe, 0);
     if (wrong)
         zstr_sendx (pipe, "FAILED", wrong, NULL);
     else {

@@ -127,15 +127,16 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
     }
     argos_supervisor_t *supervisor = argosd_actors_supervisor (actors);
     int code = EXIT_FAILURE;
-    if (argos_supervisor_start (supervisor) == 0) {
+    int signal = argos_supervisor_start (supervisor, signal_fd);
+    if (signal == 0) {
         s_say_ready (place, home, config);
-        int signal = argos_supervisor_run (supervisor, signal_fd);
-        if (!place->child)
-            sd_notify (0, "STOPPING=1");
-        if (signal > 0) {
-            code = signal == SIGUSR1 ? EXIT_RESTART : EXIT_SUCCESS;
-            argos_log (ARGOS_LOG_INFO, NAME, "stopping", "signal=%d", signal);
-        }
+        signal = argos_supervisor_run (supervisor);
+    }
+    if (!place->child)
+        sd_notify (0, "STOPPING=1");
+    if (signal > 0) {
+        code = signal == SIGUSR1 ? EXIT_RESTART : EXIT_SUCCESS;
+        argos_log (ARGOS_LOG_INFO, NAME, "stopping", "signal=%d", signal);
     }
     if (code == EXIT_FAILURE) {
         const char *why = argosd_actors_reason (actors);

@@ -1,7 +1,8 @@
 //  argos_actor - start and stop an actor.
 //
 //  Invariant: when argos_actor_start returns, the actor has said READY, or its thread has finished.
-//  Limits: the name of a thread shows 15 bytes; an actor that never says a word blocks its starter.
+//  Limits: the name of a thread shows 15 bytes; an actor that never says a word blocks its starter,
+//  unless that waits for a descriptor as well.
 
 #include "argos_actor.h"
 
@@ -31,19 +32,26 @@ s_actor_main (zsock_t *pipe, void *args)
     char name[16];
     snprintf (name, sizeof name, "%s", start->name);
     pthread_setname_np (pthread_self (), name);
+    //  zactor_new waits for a signal, and can't be told to give up; so it gets one at once, and who
+    //  starts us waits for the word
+    zsock_signal (pipe, 0);
     fn (pipe, config);
     ARGOS_GIVE ();
 }
 
-//  Waits for the first word. True for READY; false for FAILED and for a thread that left without a
-//  word.
+//  Waits for the first word, or until fd is readable. True for READY; false for FAILED, for a
+//  thread that left without a word, and for fd.
 
 static bool
-s_wait_ready (zsock_t *pipe)
+s_wait_ready (zsock_t *pipe, int fd)
 {
-    zsock_set_rcvtimeo (pipe, -1);
+    zmq_pollitem_t items[] = { { zsock_resolve (pipe), 0, ZMQ_POLLIN, 0 },
+        { NULL, fd, ZMQ_POLLIN, 0 } };
     for (;;) {
-        zmsg_t *msg = zmsg_recv (pipe);
+        zmq_poll (items, fd >= 0 ? 2 : 1, -1);
+        if (!items[0].revents && fd >= 0 && items[1].revents)
+            return false;
+        zmsg_t *msg = items[0].revents ? zmsg_recv_nowait (pipe) : NULL;
         if (!msg)
             continue; //  Interrupted by a signal
         zframe_t *word = zmsg_first (msg);
@@ -60,11 +68,17 @@ s_wait_ready (zsock_t *pipe)
 zactor_t *
 argos_actor_start (const char *name, zactor_fn *fn, void *config)
 {
+    return argos_actor_start_unless (name, fn, config, -1);
+}
+
+zactor_t *
+argos_actor_start_unless (const char *name, zactor_fn *fn, void *config, int fd)
+{
     assert (name && fn);
     actor_start_t start = { name, fn, config };
     ARGOS_GIVE ();
     zactor_t *actor = zactor_new (s_actor_main, &start);
-    if (actor && !s_wait_ready (zactor_sock (actor)))
+    if (actor && !s_wait_ready (zactor_sock (actor), fd))
         argos_actor_stop (&actor, FAILED_STOP_MS);
     return actor;
 }
@@ -98,7 +112,6 @@ argos_actor_ready (zsock_t *pipe, bool ok)
 {
     ARGOS_GIVE ();
     zsock_set_sndtimeo (pipe, 0); //  A dead owner must not block us
-    zsock_signal (pipe, 0);       //  zactor_new ignores the value, so the word follows
     zstr_send (pipe, ok ? "READY" : "FAILED");
 }
 

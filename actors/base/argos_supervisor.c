@@ -8,6 +8,7 @@
 #include "argos_actor.h"
 #include "argos_log.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -32,6 +33,8 @@ struct argos_supervisor {
     int64_t failures[INTENSITY]; //  Times of the last ones, mono msec; a ring
     size_t failure_next;         //  Its oldest entry
     char reason[256];            //  Of the last failure
+    int signal_fd;               //  Where signals arrive
+    int signal;                  //  One that has come while an actor was starting, 0 = none
 };
 
 argos_supervisor_t *
@@ -66,11 +69,40 @@ argos_supervisor_reason (const argos_supervisor_t *self)
 //  ---------------------------------------------------------------------------------------------
 //  Up and down
 
+//  A signal that ends the loop, 0 = none has arrived.
+
+static int
+s_signal (int signal_fd)
+{
+    struct signalfd_siginfo info;
+    while (read (signal_fd, &info, sizeof info) == (ssize_t) sizeof info) {
+        if (info.ssi_signo != SIGHUP)
+            return (int) info.ssi_signo;
+        argos_log (ARGOS_LOG_INFO, NAME, "hang-up ignored", "hint=\"settings are read at start\"");
+    }
+    return 0;
+}
+
+static bool
+s_is_readable (int fd)
+{
+    struct pollfd item = { .fd = fd, .events = POLLIN };
+    return poll (&item, 1, 0) == 1;
+}
+
+//  An actor may wait long for its broker: a signal ends that, too. Then self->signal has it.
+
 static int
 s_up (argos_supervisor_t *self, row_t *row)
 {
     row->restart_at = 0;
-    row->actor = argos_actor_start (row->spec.name, row->spec.fn, row->spec.config);
+    do {
+        row->actor = argos_actor_start_unless (
+            row->spec.name, row->spec.fn, row->spec.config, self->signal_fd);
+        if (row->actor || !s_is_readable (self->signal_fd))
+            break;
+        self->signal = s_signal (self->signal_fd);
+    } while (!self->signal);
     if (row->actor && row->spec.started && row->spec.started (row->actor, row->spec.config) != 0)
         argos_actor_stop (&row->actor, row->spec.shutdown_ms);
     if (!row->actor) {
@@ -139,15 +171,16 @@ s_failed (argos_supervisor_t *self, row_t *row, const char *why)
 }
 
 int
-argos_supervisor_start (argos_supervisor_t *self)
+argos_supervisor_start (argos_supervisor_t *self, int signal_fd)
 {
+    self->signal_fd = signal_fd;
     for (size_t i = 0; i < self->count; i++) {
         row_t *row = &self->rows[i];
         if (s_up (self, row) == 0 || (row->spec.restart == ARGOS_RESTART_WHENEVER &&
                                          s_failed (self, row, "it can't start") == 0))
             continue;
         argos_supervisor_stop (self);
-        return -1;
+        return self->signal ? self->signal : -1;
     }
     return 0;
 }
@@ -204,6 +237,8 @@ s_restart_due (argos_supervisor_t *self)
         if (!row->restart_at || zclock_mono () < row->restart_at)
             continue;
         if (s_up (self, row) != 0) {
+            if (self->signal)
+                return 0;
             if (s_failed (self, row, "it can't start") != 0)
                 return -1;
             continue;
@@ -215,20 +250,6 @@ s_restart_due (argos_supervisor_t *self)
 
 //  ---------------------------------------------------------------------------------------------
 //  The loop
-
-//  A signal that ends the loop, 0 = none has arrived.
-
-static int
-s_signal (int signal_fd)
-{
-    struct signalfd_siginfo info;
-    while (read (signal_fd, &info, sizeof info) == (ssize_t) sizeof info) {
-        if (info.ssi_signo != SIGHUP)
-            return (int) info.ssi_signo;
-        argos_log (ARGOS_LOG_INFO, NAME, "hang-up ignored", "hint=\"settings are read at start\"");
-    }
-    return 0;
-}
 
 //  How long to sleep: until a restart is due, or for ever.
 
@@ -247,10 +268,10 @@ s_sleep_ms (const argos_supervisor_t *self)
 }
 
 int
-argos_supervisor_run (argos_supervisor_t *self, int signal_fd)
+argos_supervisor_run (argos_supervisor_t *self)
 {
     for (;;) {
-        zmq_pollitem_t items[ROWS_MAX + 1] = { { .fd = signal_fd, .events = ZMQ_POLLIN } };
+        zmq_pollitem_t items[ROWS_MAX + 1] = { { .fd = self->signal_fd, .events = ZMQ_POLLIN } };
         row_t *watched[ROWS_MAX + 1] = { NULL };
         int count = 1;
         for (size_t i = 0; i < self->count; i++)
@@ -260,7 +281,7 @@ argos_supervisor_run (argos_supervisor_t *self, int signal_fd)
                     .events = ZMQ_POLLIN };
             }
         zmq_poll (items, count, s_sleep_ms (self));
-        int signal = items[0].revents ? s_signal (signal_fd) : 0;
+        int signal = items[0].revents ? s_signal (self->signal_fd) : 0;
         if (signal)
             return signal;
         for (int i = 1; i < count; i++)
@@ -268,5 +289,7 @@ argos_supervisor_run (argos_supervisor_t *self, int signal_fd)
                 return -1;
         if (s_restart_due (self) != 0)
             return -1;
+        if (self->signal)
+            return self->signal;
     }
 }

@@ -40,14 +40,16 @@ argos_supervisor_t *argos_supervisor_new (const argos_supervised_t *table, size_
 //  Frees it; what still runs is stopped. NULL-safe, idempotent.
 void argos_supervisor_destroy (argos_supervisor_t **self_p);
 
-//  Starts all in order; each serves before the next begins. Returns 0; or -1 when one can't start:
-//  then those before it have been stopped, and argos_supervisor_reason says which.
-int argos_supervisor_start (argos_supervisor_t *self);
+//  Starts all in order; each serves before the next begins. signal_fd is a signalfd of blocked
+//  signals, borrowed as long as the supervisor lives. Returns 0; -1 when one can't start, and
+//  argos_supervisor_reason says which; or the number of a signal (SIGTERM, SIGINT, SIGUSR1) that
+//  has come meanwhile. Then those that were up have been stopped.
+int argos_supervisor_start (argos_supervisor_t *self, int signal_fd);
 
-//  Watches the actors and signal_fd (a signalfd of blocked signals) until SIGTERM, SIGINT or
-//  SIGUSR1 arrives: returns its number. SIGHUP is logged and ignored. Returns -1 when the process
-//  has to end: see argos_supervisor_reason.
-int argos_supervisor_run (argos_supervisor_t *self, int signal_fd);
+//  Watches the actors and the signals until SIGTERM, SIGINT or SIGUSR1 arrives: returns its number.
+//  SIGHUP is logged and ignored. Returns -1 when the process has to end: see
+//  argos_supervisor_reason.
+int argos_supervisor_run (argos_supervisor_t *self);
 
 //  Stops all in reverse order. Returns 0, or -1 when a thread does not end within its patience:
 //  then the process can only be left by _exit.

@@ -40,7 +40,7 @@ static void
 s_silent_actor (zsock_t *pipe, void *config)
 {
     (void) config;
-    zsock_signal (pipe, 0);
+    (void) pipe;
 }
 
 static void

@@ -101,9 +101,9 @@ start_is_in_order_and_stop_in_reverse (void **state)
         table[i] = (argos_supervised_t){ "x", s_actor, &configs[i], ARGOS_RESTART_ALONE, 2000,
             i == 1 ? s_started : NULL };
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 3);
-    assert_int_equal (argos_supervisor_start (supervisor), 0);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
     kill (getpid (), SIGHUP); //  Has no effect
-    assert_int_equal (argos_supervisor_run (supervisor, signal_fd), SIGTERM);
+    assert_int_equal (argos_supervisor_run (supervisor), SIGTERM);
     assert_int_equal (argos_supervisor_stop (supervisor), 0);
     assert_string_equal (s_journal, "AB!Ccba");
     argos_supervisor_destroy (&supervisor);
@@ -118,11 +118,41 @@ who_can_not_start_takes_those_before_down (void **state)
     actor_config_t good = { .letter = 'A' }, bad = { .letter = 'B', .fail_starts = 1, .starts = 1 };
     argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL },
         { "bad", s_actor, &bad, ARGOS_RESTART_ALONE, 2000, NULL } };
+    int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
-    assert_int_equal (argos_supervisor_start (supervisor), -1);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), -1);
     assert_string_equal (argos_supervisor_reason (supervisor), "bad can't start");
     assert_string_equal (s_journal, "Aa");
     argos_supervisor_destroy (&supervisor);
+    close (signal_fd);
+}
+
+//  An actor that waits for a broker that is not there: never ready, but it hears $TERM.
+
+static void
+s_waiting_actor (zsock_t *pipe, void *config)
+{
+    (void) config;
+    kill (getpid (), SIGHUP); //  Has no effect
+    kill (getpid (), SIGTERM);
+    char *command = zstr_recv (pipe);
+    assert_string_equal (command, "$TERM");
+    zstr_free (&command);
+}
+
+static void
+a_signal_ends_the_wait_for_one_that_is_not_ready (void **state)
+{
+    (void) state;
+    actor_config_t good = { .letter = 'A' };
+    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL },
+        { "waiting", s_waiting_actor, NULL, ARGOS_RESTART_ALONE, 2000, NULL } };
+    int signal_fd = s_signal_fd ();
+    argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), SIGTERM);
+    assert_string_equal (s_journal, "Aa");
+    argos_supervisor_destroy (&supervisor);
+    close (signal_fd);
 }
 
 static void
@@ -134,9 +164,9 @@ s_restart (bool leave)
         { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
-    assert_int_equal (argos_supervisor_start (supervisor), 0);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
     int64_t begun = zclock_mono ();
-    assert_int_equal (argos_supervisor_run (supervisor, signal_fd), SIGUSR1);
+    assert_int_equal (argos_supervisor_run (supervisor), SIGUSR1);
     assert_true (zclock_mono () - begun >= 300); //  100 and 200 ms
     assert_int_equal (failing.starts, 3);
     assert_int_equal (other.starts, 1);
@@ -169,8 +199,8 @@ too_many_failures_end_it (void **state)
         NULL } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
-    assert_int_equal (argos_supervisor_start (supervisor), 0);
-    assert_int_equal (argos_supervisor_run (supervisor, signal_fd), -1);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
+    assert_int_equal (argos_supervisor_run (supervisor), -1);
     assert_int_equal (failing.starts, 4);
     assert_string_equal (argos_supervisor_reason (supervisor), "failing failed: as asked");
     argos_supervisor_destroy (&supervisor);
@@ -186,8 +216,8 @@ who_can_not_start_again_counts_as_failed (void **state)
         NULL } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
-    assert_int_equal (argos_supervisor_start (supervisor), 0);
-    assert_int_equal (argos_supervisor_run (supervisor, signal_fd), -1);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
+    assert_int_equal (argos_supervisor_run (supervisor), -1);
     assert_int_equal (failing.starts, 4);
     argos_supervisor_destroy (&supervisor);
     close (signal_fd);
@@ -202,8 +232,8 @@ a_failure_of_the_core_ends_it_at_once (void **state)
         NULL } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
-    assert_int_equal (argos_supervisor_start (supervisor), 0);
-    assert_int_equal (argos_supervisor_run (supervisor, signal_fd), -1);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
+    assert_int_equal (argos_supervisor_run (supervisor), -1);
     assert_int_equal (failing.starts, 1);
     argos_supervisor_destroy (&supervisor);
     close (signal_fd);
@@ -216,6 +246,7 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup (start_is_in_order_and_stop_in_reverse, s_begin),
         cmocka_unit_test_setup (who_can_not_start_takes_those_before_down, s_begin),
+        cmocka_unit_test_setup (a_signal_ends_the_wait_for_one_that_is_not_ready, s_begin),
         cmocka_unit_test_setup (who_says_failed_is_restarted_alone, s_begin),
         cmocka_unit_test_setup (who_leaves_is_restarted_alone, s_begin),
         cmocka_unit_test_setup (too_many_failures_end_it, s_begin),

@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from conftest import BUILD, DEADLINE_S, PLACEMENT, Argosd, wait_until
+from edge import Edge
 from test_gateway import Chat
 
 pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
@@ -129,3 +130,17 @@ def test_a_wrong_line_is_said(daemon):
         assert daemon.wait() == 78, daemon.text()
     daemon.launch("--broker", "tcp://127.0.0.1:9")
     assert daemon.wait() == 2
+
+
+def test_a_node_without_its_core_ends_when_it_is_told(home):
+    """It waits for the core as long as that takes, and hears a signal meanwhile."""
+    core = Edge(home, BUILD, lambda line: None)
+    core.prepare()
+    node = Argosd(core.home)
+    try:
+        node.launch("--node", "edge")
+        node.wait_log("actor=rehearsal event=serving")  # The agents come next, and there is nobody to welcome them
+        node.signal(signal.SIGTERM)
+        assert node.wait() == 0, node.text()
+    finally:
+        node.close()
