@@ -17,6 +17,7 @@ mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || tr
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/argos-root.XXXXXX")
 leave () {
+    umount -q "$root/run/netns" 2>/dev/null || true
     umount -q "$root/proc" "$root/dev/pts" "$root/dev/shm" "$root/dev" 2>/dev/null || true
     [ $keep = 1 ] && echo "the root is $root" || rm -rf --one-file-system "$root"
 }
