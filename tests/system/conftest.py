@@ -137,6 +137,8 @@ class Argosd:
     def kill(self):
         """kill -9."""
         self.signal(signal.SIGKILL)
+        if self.edge:
+            self.edge.wait(DEADLINE_S)  # One that is dying would count as running
         return self.wait()
 
     def text(self):

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from conftest import DEADLINE_S
+
 UNKNOWN = "run_" + "0" * 32
 
 
@@ -60,11 +62,13 @@ class Stream:
         self.answer = answer
         self.status = answer.status
         self.comments = []
+        self.deadline = time.monotonic() + 4 * DEADLINE_S  # Comments keep a silent stream open for ever
 
     def frame(self):
         """The next frame as (id or None, event or None for comments); None at the end."""
         lines = []
         while True:
+            assert time.monotonic() < self.deadline, "the stream does not end"
             line = self.answer.readline()
             if not line:
                 assert not lines
