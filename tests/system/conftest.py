@@ -152,7 +152,7 @@ class Argosd:
 
 
 #  With nodes the settings of a home are not those that the test has written
-own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="looks at argos.yaml, which names the nodes here")
+own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="has an argos.yaml of its own, which names the nodes here")
 
 
 @pytest.fixture
