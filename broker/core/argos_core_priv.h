@@ -244,6 +244,7 @@ struct lane {
     uint64_t session;       //  LEASED, ASKED: holder; 0 = not connected since our start
     int64_t head, lease;    //  LEASED, ASKED: row and lease number
     int64_t shown;          //  LEASED: side messages shown and not taken
+    int mailing;            //  Side messages that are being read, to be shown
     UT_hash_handle hh;      //  In the service, by key
     UT_hash_handle hh_head; //  LEASED: in the core, by head
 };
@@ -473,6 +474,7 @@ void argos_lane_park (lane_t *lane, int64_t until_mono);
 void argos_lane_alone (lane_t *lane);
 void argos_lane_not_alone (lane_t *lane);
 bool argos_lane_hold_back (lane_t *lane);
+bool argos_lane_may_show (const lane_t *lane);
 void argos_lane_show (lane_t *lane);
 void argos_lane_unshow (lane_t *lane, int64_t seq);
 void argos_lane_unlink (lane_t *lane);
@@ -493,6 +495,8 @@ void argos_lease_give_back (argos_core_t *self, lane_t *lane, int strikes, bool 
 void argos_lease_end (lane_t *lane);
 void argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 void argos_lease_mail (lane_t *lane, entry_t *entry);
+void argos_lease_mail_now (entry_t *entry, const char *from, int64_t hops, const char *cause,
+    int64_t at, argos_frame_t *header, argos_frame_t *body);
 void argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 void argos_lease_expire (entry_t *entry);
 

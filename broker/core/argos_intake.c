@@ -448,12 +448,15 @@ argos_intake_read (session_t *session, const argos_header_t *header, argos_frame
 //  ------------------------------------------------------------------------------------------------
 //  Answers
 
-//  A part to a service has become a row.
+//  A part to a service has become a row. A side message is shown at once, but not to the holder
+//  whose done has emitted it.
 
 static void
-s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from, int64_t hops,
-    const char *cause, int64_t now)
+s_stored_row (const item_t *item, part_t *part, const argos_storage_part_t *answer, int64_t hops,
+    const char *cause)
 {
+    const char *from = item->from;
+    int64_t now = part->service->core->wall;
     if (answer->seq) {
         argos_storage_row_t row = { .seq = answer->seq,
             .not_before = part->not_before,
@@ -474,6 +477,8 @@ s_stored_row (part_t *part, const argos_storage_part_t *answer, const char *from
                                                    .cause = cause });
         if (!part->lane && entry->lane)
             argos_lane_settle (entry->lane); //  It has come due meanwhile
+        else if (part->side && entry->lane && !(item->done && entry->lane->lease == item->lease))
+            argos_lease_mail_now (entry, from, hops, cause, now, part->header, part->body);
     }
     lane_t *lane = part->lane;
     if (!lane)
@@ -545,7 +550,7 @@ s_committed (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans)
             s_drop_part (part);
         else if (part->service) {
             part->service->busy--;
-            s_stored_row (part, &ans->parts[i], item->from, hops, ans->cause, self->wall);
+            s_stored_row (item, part, &ans->parts[i], hops, ans->cause);
         }
         else if (part->topic) {
             topic_t *topic = part->topic;

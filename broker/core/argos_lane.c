@@ -504,15 +504,25 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
         argos_service_free_slot (service, session);
 }
 
+//  Whether one more side message may be shown to the holder. A silent one gets it when it speaks
+//  again.
+
+bool
+argos_lane_may_show (const lane_t *lane)
+{
+    const session_t *session = argos_session_find (lane->service->core, lane->session);
+    return lane->state == LANE_LEASED && session && session->open && !session->quiet &&
+           lane->shown < SHOWN_MAX;
+}
+
 //  Show the waiting side messages to the holder, if it is here.
 
 void
 argos_lane_show (lane_t *lane)
 {
-    session_t *session = argos_session_find (lane->service->core, lane->session);
     entry_t *entry;
-    if (lane->state != LANE_LEASED || !session || !session->open || session->quiet)
-        return; //  A silent holder gets them when it speaks again
+    if (!argos_lane_may_show (lane))
+        return;
     DL_FOREACH (lane->entries, entry) {
         if (!entry->side || entry->shown || entry->seq == lane->head)
             continue;

@@ -4,6 +4,7 @@
 //  Invariant: a message leaves the broker only under a lease that the store has committed; a lease
 //  that can't be handed over is given back uncounted. Limits: none of its own.
 
+#include "argos_buggify.h"
 #include "argos_core_priv.h"
 
 #include <assert.h>
@@ -284,6 +285,51 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
 //  ------------------------------------------------------------------------------------------------
 //  Side messages
 
+//  What is known of a side message beside its row
+
+typedef struct {
+    const char *from;      //  Sender
+    int64_t seq, hops, at; //  Row, hops, stored at
+    const char *cause;     //  Id of the message whose commit made it, "" = none
+} mail_t;
+
+//  To the holder, who is here. When its connection does not take it, it is shown again when the
+//  holder speaks.
+
+static void
+s_send_mail (
+    lane_t *lane, uint64_t conn, const mail_t *mail, argos_frame_t *header, argos_frame_t *body)
+{
+    argos_core_t *self = lane->service->core;
+    s_meta (&self->text, lane, mail->from, mail->seq, lane->head);
+    argos_writer_member_int (&self->text, "hops", mail->hops);
+    argos_writer_member_string (&self->text, "cause", mail->cause);
+    argos_writer_member_int (&self->text, "at", mail->at);
+    argos_writer_raw (&self->text, "}");
+    if (argos_core_put (self, conn, header, self->text.data, self->text.size, body) != 0)
+        argos_lane_unshow (lane, mail->seq);
+}
+
+//  One that is being stored is at hand: no need to read it again, behind all that the store has to
+//  do. Not when an older one has still to be read, since it would be overtaken.
+
+void
+argos_lease_mail_now (entry_t *entry, const char *from, int64_t hops, const char *cause, int64_t at,
+    argos_frame_t *header, argos_frame_t *body)
+{
+    lane_t *lane = entry->lane;
+    const session_t *holder = argos_session_find (lane->service->core, lane->session);
+    const entry_t *other;
+    if (lane->mailing || !argos_lane_may_show (lane) || ARGOS_BUGGIFY ("lease.mail"))
+        return;
+    DL_FOREACH (lane->entries, other)
+        if (other != entry && other->side && !other->shown && other->seq != lane->head)
+            return;
+    entry->shown = true;
+    lane->shown++;
+    s_send_mail (lane, holder->conn, &(mail_t){ from, entry->seq, hops, at, cause }, header, body);
+}
+
 void
 argos_lease_mail (lane_t *lane, entry_t *entry)
 {
@@ -293,6 +339,7 @@ argos_lease_mail (lane_t *lane, entry_t *entry)
     item->seq = item->req->seq = entry->seq;
     item->lease = lane->lease;
     lane->inserting++;
+    lane->mailing++;
     argos_intake_queue (self->self, item);
 }
 
@@ -300,18 +347,13 @@ void
 argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
 {
     lane_t *lane = item->lane;
-    session_t *session = argos_session_find (self, lane->session);
+    const session_t *session = argos_session_find (self, lane->session);
     lane->inserting--;
+    lane->mailing--;
     if (ans->code == ARGOS_OK && session && lane->state == LANE_LEASED &&
-        lane->lease == item->lease) {
-        s_meta (&self->text, lane, ans->from, item->seq, lane->head);
-        argos_writer_member_int (&self->text, "hops", ans->hops);
-        argos_writer_member_string (&self->text, "cause", ans->cause);
-        argos_writer_member_int (&self->text, "at", ans->at);
-        argos_writer_raw (&self->text, "}");
-        if (argos_core_put (self, session->conn, ans->parts[0].header, self->text.data,
-                self->text.size, ans->parts[0].body) != 0)
-            argos_lane_unshow (lane, item->seq);
-    }
+        lane->lease == item->lease)
+        s_send_mail (lane, session->conn,
+            &(mail_t){ ans->from, item->seq, ans->hops, ans->at, ans->cause }, ans->parts[0].header,
+            ans->parts[0].body);
     argos_lane_settle (lane);
 }

@@ -331,6 +331,71 @@ test_side (void **state)
     assert_int_equal (argos_sim_net_number (core_kit_net, "SELECT count (*) FROM queue"), 0);
 }
 
+//  Requests with the store that read a side message
+
+static int
+s_mails (void)
+{
+    int mails = 0;
+    for (size_t i = 0; i < core_kit_net->count; i++)
+        mails += core_kit_net->requests[i]->op == ARGOS_ST_MAIL;
+    return mails;
+}
+
+//  What is being stored is shown without being read, as long as nothing older has still to be.
+
+static void
+test_side_at_once (void **state)
+{
+    (void) state;
+#define SIDE(id)                                                                                   \
+    "{\"type\":\"job\",\"id\":\"" id                                                               \
+    "\",\"to\":\"service:work\",\"key\":\"k\",\"durable\":true,\"side\":true}"
+    static const char *const headers[] = { SIDE ("s0"), SIDE ("s1") };
+    pair_begin (1);
+    pair_put ("a", "k", "");
+    pair_lease_t a = pair_leased (1, "a");
+    for (int i = 0; i < 2; i++) {
+        argos_sim_net_send (core_kit_net, 2, ARGOS_ROLE_LOCAL, headers[i], "{\"text\":\"now\"}");
+        argos_sim_net_batch (core_kit_net, 1, true);
+        assert_int_equal (s_mails (), 0);
+        const argos_sim_msg_t *msg = core_expect (1, "job");
+        assert_string_equal (argos_sim_text (msg->header, "id"), i ? "s1" : "s0");
+        assert_string_equal (argos_sim_text (msg->meta, "from"), "sender");
+        assert_string_equal (argos_sim_text (msg->body, "text"), "now");
+        assert_int_equal (argos_sim_int (msg->meta, "mail"), a.seq);
+        assert_int_equal (argos_sim_int (msg->meta, "at"), core_kit_net->wall);
+        pair_accepted (2, i ? "s1" : "s0");
+    }
+    core_kit_net->deaf = s_deaf; //  The third is not taken …
+    pair_put ("s2", "k", ",\"side\":true");
+    core_kit_net->deaf = NULL;
+    pair_put ("s3", "k", ",\"side\":true"); //  … so the fourth waits for it
+    core_expect_nothing (1);
+    core_send (1, "{\"type\":\"ping\"}", NULL);
+    core_expect (1, "pong");
+    assert_string_equal (argos_sim_text (core_expect (1, "job")->header, "id"), "s2");
+    assert_string_equal (argos_sim_text (core_expect (1, "job")->header, "id"), "s3");
+}
+
+//  A side message that a done brings to its own lane is for the next holder.
+
+static void
+test_side_of_a_done_to_its_own_lane (void **state)
+{
+    (void) state;
+    static const argos_sim_part_t part = { "{\"type\":\"job\",\"id\":\"s\",\"to\":\"service:work\","
+                                           "\"key\":\"k\",\"durable\":true,\"side\":true}",
+        "{}" };
+    pair_begin (1);
+    pair_put ("a", "k", "");
+    pair_lease_t a = pair_leased (1, "a");
+    pair_commit_with (1, "done", a, 1, "", &part, 1);
+    core_expect_re (1, "accepted", "c1");
+    pair_leased (1, "s");
+    core_expect_nothing (1);
+}
+
 static void
 test_side_waits_with_the_lane (void **state)
 {
@@ -390,7 +455,8 @@ main (void)
         PAIR_TEST (test_lease_outlives_restart), PAIR_TEST (test_in_process_holder),
         PAIR_TEST (test_unreachable_worker), PAIR_TEST (test_release),
         PAIR_TEST (test_parked_over_restart), PAIR_TEST (test_reject), PAIR_TEST (test_strikes),
-        PAIR_TEST (test_side), PAIR_TEST (test_side_waits_with_the_lane),
+        PAIR_TEST (test_side), PAIR_TEST (test_side_at_once),
+        PAIR_TEST (test_side_of_a_done_to_its_own_lane), PAIR_TEST (test_side_waits_with_the_lane),
         PAIR_TEST (test_side_after_resume), PAIR_TEST (test_side_to_a_deaf_holder) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
