@@ -21,6 +21,7 @@
 #define LISTENERS_MAX (1 + ARGOS_BIND_MAX) //  inproc is the first
 #define AUTH_WAIT_MS 1000                  //  For the first table of keys, each time …
 #define AUTH_TRIES 10                      //  … it is asked for
+#define REFUSED_MS 10000                   //  Between two notes of refused connections
 
 typedef struct {
     zsock_t *pipe;                             //  To the owner
@@ -30,6 +31,9 @@ typedef struct {
     argos_listener_t listeners[LISTENERS_MAX]; //  What is listened on
     size_t count;                              //  How many
     argos_broker_cut_fn *on_cut;               //  Told of peers that are put out, or NULL
+    int connections;                           //  At a time
+    int64_t refused[ARGOS_METER_REASONS];      //  Connections, as far as they were noted
+    int64_t refused_at;                        //  When they were, mono msec; 0 = never
     bool terminated;                           //  Set by $TERM
     bool failed;                               //  The store is gone
     argos_listener_msg_t msg;                  //  The message being read
@@ -166,6 +170,25 @@ s_gone (void *arg, uint64_t conn)
     argos_core_gone (self->core, conn);
 }
 
+//  Connections that were refused, once in a while: there may be thousands a second.
+
+static void
+s_note_refused (broker_t *self)
+{
+    int64_t full = argos_meter_refused (ARGOS_METER_FULL) - self->refused[ARGOS_METER_FULL];
+    int64_t none = argos_meter_refused (ARGOS_METER_SHORT) - self->refused[ARGOS_METER_SHORT];
+    char text[160];
+    if (!(full || none) || (self->refused_at && s_mono () - self->refused_at < REFUSED_MS))
+        return;
+    self->refused_at = s_mono ();
+    self->refused[ARGOS_METER_FULL] += full;
+    self->refused[ARGOS_METER_SHORT] += none;
+    snprintf (text, sizeof text,
+        "connections refused: %lld at the limit of %d, %lld for want of descriptors",
+        (long long) full, self->connections, (long long) none);
+    s_put_out (self, "", text);
+}
+
 //  Drain everything in turns, answers first: they free what messages wait for.
 
 static void
@@ -217,6 +240,7 @@ s_run (broker_t *self)
         for (size_t place = 0; place < self->count; place++)
             if (self->listeners[place].links)
                 argos_links_turn (self->listeners[place].links, s_gone, self);
+        s_note_refused (self);
         s_take_keys (self);
         s_drain (self);
         if (argos_core_due (self->core) <= s_mono ()) {
@@ -245,7 +269,8 @@ s_listen (broker_t *self, const char *endpoint, const argos_broker_config_t *con
         return "an endpoint to bind is ipc:// or tcp://";
     argos_listener_t *listener = &self->listeners[self->count];
     *listener = (argos_listener_t){ .via = via, .place = self->count++ };
-    return argos_listener_open (listener, endpoint, config->server, config->group, self->reason);
+    return argos_listener_open (
+        listener, endpoint, config->server, config->group, self->connections, self->reason);
 }
 
 static void *
@@ -415,6 +440,9 @@ s_start (broker_t *self, const argos_broker_config_t *config)
     if (config->auth && s_ask_keys (self, config->auth) != 0)
         return "the auth actor does not answer";
     argos_meter_limit (2 * config->core.window_bytes);
+    self->connections = argos_meter_admit (config->connections);
+    for (int reason = 0; reason < ARGOS_METER_REASONS; reason++)
+        self->refused[reason] = argos_meter_refused (reason); //  By a broker before this one
     const char *wrong = s_listen (self, ARGOS_BROKER_INPROC, config);
     for (const char *const *endpoint = config->bind; !wrong && endpoint && *endpoint; endpoint++)
         wrong = s_listen (self, *endpoint, config);

@@ -21,8 +21,8 @@
 #define ARGOS_STORE_INPROC "inproc://argos.store"   //  Where the store is bound
 #define ARGOS_BIND_MAX 16                           //  Endpoints
 
-//  A peer has been put out: its name ("" when it has told none) and why. Called from the broker's
-//  thread; for the log.
+//  A peer has been put out: its name ("" when it has told none, or none is meant) and why. Called
+//  from the broker's thread; for the log.
 typedef void (argos_broker_cut_fn) (const char *name, const char *reason);
 
 typedef struct {
@@ -33,6 +33,7 @@ typedef struct {
                              //  and so no keys and no tcp; borrowed until READY
     const argos_key_t *server; //  Our own CURVE pair, needed by tcp; borrowed until READY
     gid_t group;               //  That may connect by ipc too; 0 = none
+    int connections;           //  Of other processes at a time; 0 = see argos_meter_admit
     const char *const
         *services; //  NULL-terminated, declared by configuration; borrowed until READY
     argos_broker_cut_fn *on_cut; //  Told of peers that are put out; NULL = nobody

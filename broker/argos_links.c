@@ -50,8 +50,8 @@ argos_links_new (void *router, const char *name)
     void *context = NULL;
     snprintf (endpoint, sizeof endpoint, "inproc://argos.links.%s", name);
     self->router = router;
-    if (zmq_socket_monitor (
-            router, endpoint, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) == 0)
+    if (zmq_socket_monitor (router, endpoint,
+            ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) == 0)
         context = zsys_init ();
     self->monitor = context ? zmq_socket (context, ZMQ_PAIR) : NULL;
     if (!self->monitor || zmq_connect (self->monitor, endpoint) != 0)
@@ -106,12 +106,9 @@ argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn
     uint16_t event;
     int fd;
     while (s_event (self, &event, &fd)) {
-        if (event == ZMQ_EVENT_ACCEPTED) {
-            argos_meter_watch (fd);
-            continue;
-        }
+        if (event == ZMQ_EVENT_ACCEPT_FAILED)
+            continue; //  It has woken us, so that the owner looks at argos_meter_refused
         link_t *link;
-        argos_meter_forget (fd);
         HASH_FIND (hh_fd, self->by_fd, &fd, sizeof fd, link);
         if (link) {
             gone_fn (arg, link->conn);

@@ -19,7 +19,7 @@ argos_links_t *argos_links_new (void *router, const char *name);
 void argos_links_destroy (argos_links_t **self_p);
 
 //  The socket to poll for events, and the call when there are some. gone_fn is called for each
-//  connection that was lost.
+//  connection that was lost. A connection that argos_meter has refused is an event too.
 void *argos_links_socket (argos_links_t *self);
 void argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn), void *arg);
 

@@ -80,7 +80,7 @@ s_open_to_group (const char *endpoint, gid_t group)
 
 const char *
 argos_listener_open (argos_listener_t *self, const char *endpoint, const argos_key_t *server,
-    gid_t group, char reason[static ARGOS_LISTENER_REASON])
+    gid_t group, int connections, char reason[static ARGOS_LISTENER_REASON])
 {
     char name[16];
     self->socket = s_router ();
@@ -92,7 +92,9 @@ argos_listener_open (argos_listener_t *self, const char *endpoint, const argos_k
     if (self->via != ARGOS_VIA_INPROC && !(self->links = argos_links_new (self->socket, name)))
         return "connections can't be followed";
     mode_t old = umask (0077);
+    argos_meter_listen (self->via == ARGOS_VIA_TCP ? (3 * connections + 3) / 4 : connections);
     int rc = zmq_bind (self->socket, endpoint);
+    argos_meter_listen (0);
     umask (old);
     if (rc == 0 && self->via == ARGOS_VIA_IPC && group)
         rc = s_open_to_group (endpoint, group);

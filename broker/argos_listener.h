@@ -33,10 +33,12 @@ typedef struct {
 } argos_listener_msg_t;
 
 //  Makes the socket and binds it; via and place are set. server is our own CURVE pair, for tcp;
-//  group (0 = none) may connect by ipc too. Returns NULL, or why it is not bound: a constant, or
-//  reason. Close it in any case.
+//  group (0 = none) may connect by ipc too. It accepts while fewer than so many connections are
+//  open, over tcp three quarters of them: strangers can't keep out who is here. Returns NULL, or
+//  why it is not bound: a constant, or reason. Close it in any case.
 const char *argos_listener_open (argos_listener_t *self, const char *endpoint,
-    const argos_key_t *server, gid_t group, char reason[static ARGOS_LISTENER_REASON]);
+    const argos_key_t *server, gid_t group, int connections,
+    char reason[static ARGOS_LISTENER_REASON]);
 void argos_listener_close (argos_listener_t *self);
 
 //  Sends frames (borrowed) to a connection without blocking. Returns 0, or -1 when it can't take

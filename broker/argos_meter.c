@@ -1,18 +1,24 @@
-//  argos_meter - what a connection has sent but not finished.
+//  argos_meter - see argos_meter.h.
 //
 //  Invariant: while a connection lives, ahead is the cost of the frames whose beginning was read
-//  minus the cost of those given; phase and left say where in the stream of ZMTP it is. One thread
-//  reads a connection at a time; nothing here blocks or allocates. Limits: 65,536 descriptors; a
-//  connection is cut at the limit, plus what one read brings.
+//  minus the cost of those given; phase and left say where in the stream of ZMTP it is; it is
+//  counted in s_open exactly once. One thread reads a connection at a time; nothing here blocks or
+//  allocates, but for a millisecond when there is no descriptor at all. Limits: 65,536 descriptors;
+//  a connection is cut at the limit, plus what one read brings.
 
 //  With it the headers define recv as an inline function, which is then not ours to define
 #undef _FORTIFY_SOURCE
 
 #include "argos_meter.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -35,7 +41,7 @@ typedef enum {
     PHASE_FOREIGN   //  Not ZMTP 3
 } phase_t;
 
-//  Relaxed atomics: the reading thread is the only writer but of ahead and watched
+//  Relaxed atomics: the reading thread is the only writer but of ahead
 
 typedef struct {
     _Atomic int64_t ahead; //  Cost read, not yet given
@@ -44,14 +50,23 @@ typedef struct {
     _Atomic uint8_t phase; //  A phase_t
     _Atomic uint8_t flags; //  Of the frame
     _Atomic bool watched;  //  Whether it may be cut
+    _Atomic bool counted;  //  In s_open
+    _Atomic int most;      //  A socket of ours that listens: open connections at most; 0 = not one
 } connection_t;
 
 static connection_t s_connections[DESCRIPTORS];
 static _Atomic int64_t s_limit = ARGOS_METER_MAX;
-static _Atomic int64_t s_cuts; //  Connections shut down
+static _Atomic int64_t s_cuts;                         //  Connections shut down
+static _Atomic int64_t s_refused[ARGOS_METER_REASONS]; //  Connections closed at once
+static _Atomic int s_open;                             //  Connections that are counted
+static _Atomic int s_ceiling = INT_MAX;                //  Descriptors from here on are the reserve
+static _Atomic int s_spare = -1; //  Given up to close a connection when there is no other
+static _Thread_local int s_most; //  Of sockets that this thread makes listen
 
 #define GET(field) atomic_load_explicit (&(field), memory_order_relaxed)
 #define SET(field, value) atomic_store_explicit (&(field), value, memory_order_relaxed)
+
+#define TAKE(field, value) atomic_exchange_explicit (&(field), value, memory_order_relaxed)
 
 static bool
 s_in_range (int fd)
@@ -65,18 +80,36 @@ argos_meter_limit (int64_t cost)
     SET (s_limit, cost);
 }
 
-void
-argos_meter_watch (int fd)
+static int
+s_open_spare (void)
 {
-    if (s_in_range (fd))
-        SET (s_connections[fd].watched, true);
+    return open ("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int
+argos_meter_admit (int most)
+{
+    struct rlimit files = { .rlim_cur = DESCRIPTORS };
+    getrlimit (RLIMIT_NOFILE, &files);
+    int all = files.rlim_cur < DESCRIPTORS ? (int) files.rlim_cur : DESCRIPTORS;
+    int reserve = all / 4 < ARGOS_METER_RESERVE ? all / 4 : ARGOS_METER_RESERVE;
+    int usual = all / 2 < ARGOS_METER_CONNECTIONS ? all / 2 : ARGOS_METER_CONNECTIONS;
+    SET (s_ceiling, all - reserve);
+    if (GET (s_spare) < 0)
+        SET (s_spare, s_open_spare ());
+    return most == 0 ? usual : most < all - reserve ? most : all - reserve;
 }
 
 void
-argos_meter_forget (int fd)
+argos_meter_listen (int most)
 {
-    if (s_in_range (fd))
-        SET (s_connections[fd].watched, false);
+    s_most = most;
+}
+
+int64_t
+argos_meter_refused (argos_meter_reason_t reason)
+{
+    return GET (s_refused[reason]);
 }
 
 void
@@ -193,19 +226,86 @@ recv (int fd, void *buffer, size_t size, int flags)
 }
 
 int
+listen (int fd, int backlog)
+{
+    if (s_in_range (fd))
+        SET (s_connections[fd].most, s_most);
+    return (int) syscall (SYS_listen, fd, backlog);
+}
+
+//  There is no descriptor for a connection that waits: it is closed by means of the spare one. Left
+//  alone it would be announced again at once, for ever, and its listener may take this error for
+//  the end of the world.
+
+static void
+s_shed (int listener)
+{
+    int spare = TAKE (s_spare, -1);
+    if (spare >= 0)
+        close (spare);
+    int fd = (int) syscall (SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0)
+        close (fd);
+    else
+        poll (NULL, 0, 1); //  Another thread was faster
+    atomic_fetch_add (&s_refused[ARGOS_METER_SHORT], 1);
+    SET (s_spare, s_open_spare ());
+}
+
+//  A connection has come: takes it up or closes it. Returns its descriptor or -1.
+
+static int
+s_admit (int listener, int fd)
+{
+    connection_t *self = s_in_range (fd) ? &s_connections[fd] : NULL;
+    int most = s_in_range (listener) ? GET (s_connections[listener].most) : 0;
+    bool full = most && self && atomic_fetch_add (&s_open, 1) >= most;
+    if (self && most)
+        SET (self->counted, true); //  So that the close below counts it out
+    if (full || fd >= GET (s_ceiling)) {
+        atomic_fetch_add (&s_refused[full ? ARGOS_METER_FULL : ARGOS_METER_SHORT], 1);
+        close (fd);
+        errno = ECONNABORTED;
+        return -1;
+    }
+    if (self) {
+        SET (self->watched, most > 0);
+        SET (self->ahead, 0);
+        s_enter (self, PHASE_GREETING, GREETING);
+    }
+    return fd;
+}
+
+int
 accept4 (int listener, __SOCKADDR_ARG address, socklen_t *size, int flags)
 {
     int fd = (int) syscall (SYS_accept4, listener, address.__sockaddr__, size, flags);
-    if (s_in_range (fd)) {
-        SET (s_connections[fd].watched, false);
-        SET (s_connections[fd].ahead, 0);
-        s_enter (&s_connections[fd], PHASE_GREETING, GREETING);
+    if (fd >= 0)
+        return s_admit (listener, fd);
+    if (errno == EMFILE || errno == ENFILE) {
+        s_shed (listener);
+        errno = ECONNABORTED;
     }
-    return fd;
+    return -1;
 }
 
 int
 accept (int listener, __SOCKADDR_ARG address, socklen_t *size)
 {
     return accept4 (listener, address, size, 0);
+}
+
+int
+close (int fd)
+{
+    if (s_in_range (fd)) {
+        connection_t *self = &s_connections[fd];
+        if (GET (self->most))
+            SET (self->most, 0);
+        if (GET (self->watched))
+            SET (self->watched, false);
+        if (GET (self->counted) && TAKE (self->counted, false))
+            atomic_fetch_sub (&s_open, 1);
+    }
+    return (int) syscall (SYS_close, fd);
 }

@@ -175,6 +175,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->auth.folder = self->keys;
     self->broker.auth = ARGOS_AUTH_INPROC;
     self->broker.group = home->group;
+    self->broker.connections = (int) config->broker.connections_max;
     self->broker.on_cut = s_on_cut;
     s_add (self, "store", argos_store_actor, &self->store, ARGOS_RESTART_NEVER);
     s_add (self, "auth", argos_auth_actor, &self->auth, ARGOS_RESTART_NEVER);

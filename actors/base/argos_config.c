@@ -340,6 +340,7 @@ s_fill_broker (argos_config_broker_t *broker, const json_t *section)
     broker->linger_ms = s_number (section, "linger_ms");
     broker->slow_ms = s_number (section, "slow_ms");
     broker->trace_entries = s_number (section, "trace_entries");
+    broker->connections_max = s_number (section, "connections_max");
 }
 
 static void

@@ -66,6 +66,7 @@ typedef struct {
     int64_t linger_ms;       //  How long a closed topic stays in memory
     int64_t slow_ms;         //  How long a reader may take nothing of what waits for it
     int64_t trace_entries;   //  Records of the trace, 0 = none
+    int64_t connections_max; //  Of other processes, 0 = by the descriptors
 } argos_config_broker_t;
 
 typedef struct {
