@@ -1,10 +1,11 @@
 //  argos - the command line client: chat, and a look at what the daemon does.
 //
-//  Invariant: an ordinary peer over ipc; nothing here reads the database or the daemon's memory.
+//  Invariant: an ordinary peer over ipc by libargos; nothing here reads the database, the settings
+//  or the daemon's memory. The commands that do are argosd's (cmd/argosd_host.c), which is run for
+//  them.
 //  Exit codes: 0 done, 1 failed or refused, 2 usage, 69 no daemon.
 
 #include "argos_cli.h"
-#include "argos_schema.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -57,7 +58,7 @@ static const char help[] =
 
 static const struct {
     const char *name;              //  First word
-    argos_cli_command_t *function; //  What it does
+    argos_cli_command_t *function; //  What it does; NULL: argosd does it (cmd/argosd_host.c)
     bool options;                  //  It has options of its own
 } commands[] = {
     { "chat", argos_command_chat, true },
@@ -65,38 +66,15 @@ static const struct {
     { "runs", argos_command_runs, false },
     { "sessions", argos_command_sessions, true },
     { "dead", argos_command_dead, false },
-    { "keys", argos_command_keys, true },
-    { "node", argos_command_node, true },
+    { "keys", NULL, true },
+    { "node", NULL, true },
     { "top", argos_command_top, true },
     { "peers", argos_command_peers, false },
     { "services", argos_command_services, false },
     { "trace", argos_command_trace, false },
     { "provider", argos_command_provider, false },
-    { "adapter-check", argos_command_adapter_check, true },
+    { "adapter-check", NULL, true },
 };
-
-//  Takes --home and --json out of the line, wherever they stand. Returns the words that are left,
-//  or -1.
-
-static int
-s_options (argos_cli_t *self, int argc, char **argv, const char **ret_home)
-{
-    int left = 1;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp (argv[i], "--json") == 0)
-            self->json = true;
-        else if (strcmp (argv[i], "--home") == 0) {
-            if (i + 1 >= argc)
-                return -1;
-            *ret_home = argv[++i];
-        }
-        else if (strncmp (argv[i], "--home=", 7) == 0)
-            *ret_home = argv[i] + 7;
-        else
-            argv[left++] = argv[i];
-    }
-    return left;
-}
 
 //  SIGINT and its kind are read from a descriptor; blocked before any thread is started.
 
@@ -115,18 +93,14 @@ s_signals (void)
 static int
 s_run (argos_cli_t *self, argos_cli_command_t *function, int argc, char **argv)
 {
-    char reason[256];
     self->signal_fd = s_signals ();
     if (self->signal_fd < 0) {
         perror ("argos: signalfd");
         return CLI_FAILED;
     }
     json_object_seed (0);
-    if (argos_schema_init (reason) != 0)
-        return argos_cli_error (self, CLI_FAILED, "internal", "%s", reason);
     int rc = function (self, argc, argv);
     argos_cli_disconnect (self);
-    argos_schema_term ();
     close (self->signal_fd);
     return rc;
 }
@@ -148,7 +122,7 @@ main (int argc, char **argv)
     static argos_cli_t cli;
     const char *home = NULL;
     setlocale (LC_CTYPE, "");
-    int left = s_options (&cli, argc, argv, &home);
+    int left = argos_cli_options (&cli, argc, argv, &home);
     if (left < 0)
         return argos_cli_usage (&cli, "--home needs a folder");
     const char *word = left > 1 ? argv[1] : "";
@@ -164,6 +138,8 @@ main (int argc, char **argv)
         if (strcmp (commands[i].name, word) == 0) {
             if (argos_cli_find (&cli, home) != 0)
                 return argos_cli_usage (&cli, "%s", cli.reason);
+            if (!commands[i].function)
+                return argos_cli_become (&cli, left - 1, argv + 1);
             const char *wrong = s_wrong_option (left - 2, argv + 2);
             if (wrong && !commands[i].options)
                 return argos_cli_usage (&cli, "%s has no option %s", word, wrong);

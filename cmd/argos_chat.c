@@ -12,7 +12,6 @@
 
 #include <pwd.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,16 +29,14 @@ static void s_settle (chat_t *self);
 static chat_run_t *
 s_run_new (chat_t *self)
 {
-    unsigned char noise[16];
     chat_run_t *run = calloc (1, sizeof *run);
     if (!run)
         abort ();
     run->chat = self;
     run->segment = -1;
-    randombytes_buf (noise, sizeof noise);
-    char hex[sizeof noise * 2 + 1];
-    snprintf (run->run_id, sizeof run->run_id, "run_%s",
-        sodium_bin2hex (hex, sizeof hex, noise, sizeof noise));
+    char hex[33];
+    argos_cli_random_hex (hex, 16);
+    snprintf (run->run_id, sizeof run->run_id, "run_%s", hex);
     snprintf (run->message_id, sizeof run->message_id, "%lld.%llu", (long long) self->started,
         (unsigned long long) ++self->sent);
     LL_APPEND (self->runs, run);

@@ -1,26 +1,22 @@
-//  argos_cli - what the commands of `argos` share.
+//  argos_cli - what the commands of `argos` share that speak to the broker.
 //
 //  Invariant: the loop runs only inside argos_cli_connect, argos_cli_ask, argos_cli_send and the
 //  chat; each ends by an answer, a deadline or a signal. Limits: ASK_MS for an answer.
 
 #include "argos_cli.h"
-#include "argos_keys.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ASK_MS 15000    //  Patience with an answer
 #define WELCOME_MS 5000 //  Patience with the welcome
-#define RING 8          //  Texts that live at a time
+#define TOKEN_MAX 64    //  Longest token of the operator
 
 //  An answer that is waited for
 
@@ -31,71 +27,6 @@ typedef struct {
     argos_err_t code; //  Its code
     json_t *body;     //  Of a reply
 } cli_answer_t;
-
-//  ------------------------------------------------------------------------------------------------
-//  Where the daemon is
-
-//  The first line of run/broker.endpoint, if there is one
-
-static bool
-s_read_pointer (argos_cli_t *self)
-{
-    char path[PATH_MAX + 32];
-    snprintf (path, sizeof path, "%s/run/broker.endpoint", self->home);
-    FILE *file = fopen (path, "re");
-    if (!file)
-        return false;
-    bool found = fgets (self->endpoint, sizeof self->endpoint, file) != NULL;
-    fclose (file);
-    self->endpoint[strcspn (self->endpoint, "\r\n")] = '\0';
-    return found && self->endpoint[0];
-}
-
-int
-argos_cli_find (argos_cli_t *self, const char *home)
-{
-    const char *own = home ? home : getenv ("ARGOS_HOME"), *user = getenv ("HOME");
-    int size = -1;
-    if (own && *own)
-        size = snprintf (self->home, sizeof self->home, "%s", own);
-    else if (user && *user)
-        size = snprintf (self->home, sizeof self->home, "%s/.argos", user);
-    if (size < 0 || (size_t) size >= sizeof self->home) {
-        snprintf (self->reason, sizeof self->reason,
-            "name the folder of argosd: --home DIR or ARGOS_HOME");
-        return -1;
-    }
-    char resolved[PATH_MAX]; //  As argosd does, for the name of the socket
-    if (realpath (self->home, resolved))
-        memcpy (self->home, resolved, strlen (resolved) + 1);
-    if (!s_read_pointer (self)) {
-        size = snprintf (self->endpoint, sizeof self->endpoint, "ipc://%.*s/run/broker.sock",
-            PATH_MAX - 32, self->home);
-        if (size < 0 || (size_t) size >= sizeof self->endpoint)
-            return -1;
-    }
-    return 0;
-}
-
-//  Whether somebody listens there. ØMQ would wait for it without a word.
-
-bool
-argos_cli_is_listening (const argos_cli_t *self)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (strncmp (self->endpoint, "ipc://", 6) != 0)
-        return true; //  Only the welcome can tell
-    const char *path = self->endpoint + 6;
-    if (strlen (path) >= sizeof address.sun_path)
-        return false;
-    memcpy (address.sun_path, path, strlen (path) + 1);
-    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    int rc = connect (fd, (const struct sockaddr *) &address, sizeof address);
-    close (fd);
-    return rc == 0;
-}
 
 //  ------------------------------------------------------------------------------------------------
 //  The connection
@@ -147,6 +78,25 @@ s_on_signal (void *arg)
     argos_loop_stop (self->loop);
 }
 
+//  What is in run/operator.token of the home, "" when it is not there or others may read it. Who
+//  runs the daemon may, and has the role of the operator.
+
+static void
+s_read_token (const argos_cli_t *self, char token[static TOKEN_MAX + 1])
+{
+    char path[PATH_MAX + 32];
+    struct stat info;
+    ssize_t size = 0;
+    snprintf (path, sizeof path, "%s/run/operator.token", self->home);
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && fstat (fd, &info) == 0 && !(info.st_mode & 077))
+        size = read (fd, token, TOKEN_MAX);
+    if (fd >= 0)
+        close (fd);
+    token[size < 0 ? 0 : size] = 0;
+    token[strcspn (token, " \t\r\n")] = 0;
+}
+
 static void
 s_on_timeout (void *arg)
 {
@@ -159,16 +109,14 @@ argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handler
     static const argos_loop_handlers_t plain = { .on_welcome = s_on_welcome,
         .on_final = s_on_final };
     argos_loop_handlers_t own = plain;
-    char path[PATH_MAX + 32], token[ARGOS_TOKEN_MAX + 1];
+    char token[TOKEN_MAX + 1];
     own.ctx = self;
     if (!argos_cli_is_listening (self))
         return argos_cli_error (
             self, CLI_DOWN, "down", "no daemon is running in %s; start argosd", self->home);
-    //  Who runs the daemon may read it, and has the role of the operator
-    snprintf (path, sizeof path, "%s/" ARGOS_OPERATOR_TOKEN, self->home);
-    bool shown = argos_keys_token_read (path, token) == 0;
+    s_read_token (self, token);
     self->loop =
-        argos_loop_new (name, self->endpoint, shown ? token : NULL, handlers ? handlers : &own);
+        argos_loop_new (name, self->endpoint, *token ? token : NULL, handlers ? handlers : &own);
     explicit_bzero (token, sizeof token);
     if (!self->loop)
         return argos_cli_error (
@@ -278,119 +226,12 @@ argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part)
     return s_exchange (self, part, NULL);
 }
 
-//  ------------------------------------------------------------------------------------------------
-//  Output
-
-static void
-s_print_error (const char *code, const char *message)
-{
-    json_t *text = json_string (message);
-    if (!text)
-        text = json_string ("the sentence is not UTF-8"); //  It quotes what was typed
-    argos_cli_print (json_pack ("{s:{s:s,s:o}}", "error", "code", code, "message", text));
-}
-
-//  suffix goes to people only
-
-__attribute__ ((format (printf, 4, 0))) static void
-s_say_error (
-    const argos_cli_t *self, const char *code, const char *suffix, const char *format, va_list list)
-{
-    char message[PATH_MAX + 512];
-    vsnprintf (message, sizeof message, format, list);
-    if (self->json)
-        s_print_error (code, message);
-    else
-        fprintf (stderr, "argos: %s%s\n", message, suffix);
-}
-
-int
-argos_cli_error (const argos_cli_t *self, int rc, const char *code, const char *format, ...)
-{
-    va_list list;
-    va_start (list, format);
-    s_say_error (self, code, "", format, list);
-    va_end (list);
-    return rc;
-}
-
-int
-argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code)
-{
-    if (self->json)
-        s_print_error (argos_err_name (code), self->reason);
-    else
-        fprintf (stderr, "argos: %s: %s (%s)\n", what, self->reason, argos_err_name (code));
-    return CLI_FAILED;
-}
-
-int
-argos_cli_usage (const argos_cli_t *self, const char *format, ...)
-{
-    va_list list;
-    va_start (list, format);
-    s_say_error (self, "usage", " (argos help)", format, list);
-    va_end (list);
-    return CLI_USAGE;
-}
-
 void
-argos_cli_print (json_t *value)
+argos_cli_random_hex (char *text, size_t count)
 {
-    json_dumpf (value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
-    putchar ('\n');
-    fflush (stdout);
-    json_decref (value);
-}
-
-static char *
-s_ring (void)
-{
-    static char ring[RING][CLI_SHOWN];
-    static unsigned next;
-    return ring[next++ % RING];
-}
-
-const char *
-argos_cli_text (const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get (object, name);
-    char *text = s_ring ();
-    snprintf (text, CLI_SHOWN, "-");
-    if (json_is_integer (value))
-        snprintf (text, CLI_SHOWN, "%lld", (long long) json_integer_value (value));
-    else if (json_is_boolean (value))
-        snprintf (text, CLI_SHOWN, "%s", json_is_true (value) ? "yes" : "no");
-    else if (json_is_string (value) && json_string_length (value) > 0)
-        snprintf (text, CLI_SHOWN, "%s", json_string_value (value));
-    for (char *c = text; *c; c++)
-        if ((unsigned char) *c < 0x20 || *c == 0x7f)
-            *c = ' ';
-    return text;
-}
-
-const char *
-argos_cli_time (int64_t at)
-{
-    char *text = s_ring ();
-    time_t seconds = (time_t) (at / 1000);
-    struct tm parts;
-    if (at <= 0 || !localtime_r (&seconds, &parts) ||
-        strftime (text, CLI_SHOWN, "%Y-%m-%d %H:%M:%S", &parts) == 0)
-        snprintf (text, CLI_SHOWN, "-");
-    return text;
-}
-
-void
-argos_cli_write (const char *text, size_t size)
-{
-    size_t from = 0;
-    for (size_t i = 0; i <= size; i++) {
-        unsigned char c = i < size ? (unsigned char) text[i] : 0;
-        if (i < size && (c >= 0x20 || c == '\n' || c == '\t') && c != 0x7f)
-            continue;
-        fwrite (text + from, 1, i - from, stdout);
-        from = i + 1;
-    }
-    fflush (stdout);
+    unsigned char noise[64];
+    if (count > sizeof noise || getrandom (noise, count, 0) != (ssize_t) count)
+        abort (); //  Not for so few bytes, once the kernel is up
+    for (size_t i = 0; i < count; i++)
+        snprintf (text + 2 * i, 3, "%02x", noise[i]);
 }

@@ -11,11 +11,12 @@
 
 #include <limits.h>
 
-#define CLI_OK 0      //  Done
-#define CLI_FAILED 1  //  Refused, or it failed
-#define CLI_USAGE 2   //  The command line is wrong
-#define CLI_DOWN 69   //  No daemon is running, or it does not answer
-#define CLI_SHOWN 256 //  Bytes of a name in a table
+#define CLI_OK 0        //  Done
+#define CLI_FAILED 1    //  Refused, or it failed
+#define CLI_USAGE 2     //  The command line is wrong
+#define CLI_ELSEWHERE 3 //  argosd to argos: only the running daemon can do it
+#define CLI_DOWN 69     //  No daemon is running, or it does not answer
+#define CLI_SHOWN 256   //  Bytes of a name in a table
 
 typedef struct {
     char home[PATH_MAX];         //  Folder of the daemon
@@ -34,7 +35,11 @@ typedef struct {
 
 typedef int (argos_cli_command_t) (argos_cli_t *self, int argc, char **argv);
 
-//  argos_cli.c
+//  argos_say.c, which is a part of argosd too
+
+//  Takes --home and --json out of the line, wherever they stand behind argv[0]. Returns the words
+//  that are left, or -1.
+int argos_cli_options (argos_cli_t *self, int argc, char **argv, const char **ret_home);
 
 //  Fills home and endpoint; home NULL: $ARGOS_HOME, else ~/.argos. Returns 0, or -1 with a sentence
 //  in reason.
@@ -42,27 +47,6 @@ int argos_cli_find (argos_cli_t *self, const char *home);
 
 //  Whether a daemon listens there at this moment.
 bool argos_cli_is_listening (const argos_cli_t *self);
-
-//  Connects as name and waits for the welcome. handlers NULL: none of its own; a command that has
-//  some calls argos_cli_welcome and argos_cli_final from them. Returns CLI_OK, or the exit code
-//  after the error has been printed.
-int argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handlers_t *handlers);
-void argos_cli_welcome (argos_cli_t *self);
-void argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason);
-
-//  Connects under a name of this process.
-int argos_cli_connect_plain (argos_cli_t *self);
-
-//  Says bye. Idempotent.
-void argos_cli_disconnect (argos_cli_t *self);
-
-//  Sends a request (body is stolen, NULL = {}) and waits for its answer. *ret_reply is new, or
-//  NULL. Returns ARGOS_OK, or a code with a sentence in reason.
-argos_err_t argos_cli_ask (
-    argos_cli_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply);
-
-//  The same for anything durable (key, side and urgent as in the part).
-argos_err_t argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part);
 
 //  Prints a failure (what was tried, why not), as JSON when asked for; returns CLI_FAILED.
 int argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code);
@@ -90,16 +74,49 @@ const char *argos_cli_time (int64_t at);
 //  some.
 void argos_cli_write (const char *text, size_t size);
 
+//  argos_cli.c
+
+//  Connects as name and waits for the welcome. handlers NULL: none of its own; a command that has
+//  some calls argos_cli_welcome and argos_cli_final from them. Returns CLI_OK, or the exit code
+//  after the error has been printed.
+int argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handlers_t *handlers);
+void argos_cli_welcome (argos_cli_t *self);
+void argos_cli_final (argos_cli_t *self, argos_err_t code, const char *reason);
+
+//  Connects under a name of this process.
+int argos_cli_connect_plain (argos_cli_t *self);
+
+//  Says bye. Idempotent.
+void argos_cli_disconnect (argos_cli_t *self);
+
+//  Sends a request (body is stolen, NULL = {}) and waits for its answer. *ret_reply is new, or
+//  NULL. Returns ARGOS_OK, or a code with a sentence in reason.
+argos_err_t argos_cli_ask (
+    argos_cli_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply);
+
+//  The same for anything durable (key, side and urgent as in the part).
+argos_err_t argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part);
+
+//  Random bytes as 2 * count digits; at most 64.
+void argos_cli_random_hex (char *text, size_t count);
+
+//  argos_host.c
+
+//  A command that works on the home itself, or needs a library, is a command of the argosd beside
+//  this program: argos links libargos only. words[0] is the command. Becomes it; returns the exit
+//  code when that can't be.
+int argos_cli_become (argos_cli_t *self, int count, char **words);
+
+//  The same as a child, and its exit code; a signal to us is one to it.
+int argos_cli_run (argos_cli_t *self, int count, char **words);
+
 //  The commands
 argos_cli_command_t argos_command_chat;
 argos_cli_command_t argos_command_status;
 argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_dead;
 argos_cli_command_t argos_command_provider;
-argos_cli_command_t argos_command_keys;
-argos_cli_command_t argos_command_node;
 argos_cli_command_t argos_command_sessions;
-argos_cli_command_t argos_command_adapter_check;
 argos_cli_command_t argos_command_top;
 argos_cli_command_t argos_command_peers;
 argos_cli_command_t argos_command_services;

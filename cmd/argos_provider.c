@@ -1,21 +1,14 @@
 //  argos_provider - `argos provider test`: one short question to the provider.
 //
-//  A provider that the settings of the home name is asked from here, once and without a daemon, by
-//  the code that the agent uses. The rehearsal provider lives in the daemon, and so may a key that
-//  this environment does not have: then a turn goes the way of every turn (gateway, agent,
-//  provider), with an empty history. Limits: TEST_MS for the answer.
+//  A provider that the settings of the home name is asked by argosd (cmd/argosd_provider.c), once
+//  and without a daemon. The rehearsal provider lives in the daemon, and so may a key that this
+//  environment does not have: then a turn goes the way of every turn (gateway, agent, provider),
+//  with an empty history. Limits: TEST_MS for the answer.
 
-#include "argos_cli.h"
-#include "argos_provider_probe.h"
+#include "argos_say_provider.h"
 
-#include <curl/curl.h>
-#include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-
-#define TEST_MS 120000 //  Patience with the answer
-#define TEST_TEXT "Answer with the single word: ready"
 
 //  The test under way
 
@@ -94,10 +87,8 @@ s_on_timeout (void *arg)
 static void
 s_ask (test_t *self)
 {
-    unsigned char noise[16];
     char run_id[37] = "run_", topic[48];
-    randombytes_buf (noise, sizeof noise);
-    sodium_bin2hex (run_id + 4, sizeof run_id - 4, noise, sizeof noise);
+    argos_cli_random_hex (run_id + 4, 16);
     snprintf (topic, sizeof topic, "run.%s", run_id);
     argos_loop_serve (self->cli->loop, "deliver.cli.provider-test", 1);
     argos_loop_subscribe (self->cli->loop, topic, 0);
@@ -119,23 +110,6 @@ s_ask (test_t *self)
     argos_loop_timer (self->cli->loop, -1, NULL, NULL);
 }
 
-static void
-s_print (const test_t *self, const json_t *agent, int64_t took_ms)
-{
-    if (self->cli->json) {
-        argos_cli_print (json_pack ("{s:b,s:O,s:s,s:I}", "ok", !self->failed, "agent", agent,
-            self->failed ? "error" : "answer", self->text, "took_ms", (json_int_t) took_ms));
-        return;
-    }
-    printf ("provider  %s, model %s%s\n", argos_cli_text (agent, "kind"),
-        argos_cli_text (agent, "model"),
-        json_is_true (json_object_get (agent, "rehearsal")) ? " (rehearsal: no model is configured)"
-                                                            : "");
-    printf ("%s", self->failed ? "failed    " : "answer    ");
-    argos_cli_write (self->text, strlen (self->text));
-    printf ("\ntook      %lld ms\n", (long long) took_ms);
-}
-
 static int
 s_test (argos_cli_t *self, test_t *test)
 {
@@ -151,58 +125,9 @@ s_test (argos_cli_t *self, test_t *test)
         s_ask (test);
     if (!test->there)
         s_finish (test, true, self->final ? self->reason : "interrupted");
-    s_print (test, agent, argos_loop_now () - before);
+    argos_say_provider (self, agent, !test->failed, test->text, argos_loop_now () - before);
     json_decref (agent);
     return test->failed ? CLI_FAILED : CLI_OK;
-}
-
-//  ------------------------------------------------------------------------------------------------
-//  From here
-
-static int
-s_probe (argos_cli_t *self, const argos_config_t *config)
-{
-    static const char *const kinds[] = { "openai", "anthropic", "rehearsal" };
-    argos_provider_settings_t settings;
-    argos_provider_probe_t result;
-    sigset_t set;
-    argos_provider_settings_init (&settings, &config->provider);
-    //  The probe blocks: a signal ends it, and us
-    sigemptyset (&set);
-    sigaddset (&set, SIGINT);
-    sigaddset (&set, SIGTERM);
-    sigaddset (&set, SIGHUP);
-    sigprocmask (SIG_UNBLOCK, &set, NULL);
-    curl_global_init (CURL_GLOBAL_DEFAULT);
-    argos_provider_probe (&settings, TEST_TEXT, TEST_MS, &result);
-    curl_global_cleanup ();
-    explicit_bzero (settings.key, sizeof settings.key);
-    json_t *agent = json_pack ("{s:s,s:s,s:b,s:s}", "kind", kinds[settings.kind], "model",
-        settings.model, "rehearsal", 0, "base_url", settings.base_url);
-    test_t test = { .cli = self, .failed = !result.ok };
-    snprintf (test.text, sizeof test.text, "%s", result.text);
-    s_print (&test, agent, result.total_ms);
-    json_decref (agent);
-    return result.ok ? CLI_OK : CLI_FAILED;
-}
-
-//  Whether the test was made from here; then *ret_rc is the exit code.
-
-static bool
-s_test_from_here (argos_cli_t *self, int *ret_rc)
-{
-    char reason[512] = "";
-    argos_config_t *config = argos_config_load (self->home, NULL, NULL, reason, sizeof reason);
-    if (!config) {
-        *ret_rc = argos_cli_error (self, CLI_FAILED, "invalid", "%s", reason);
-        return true;
-    }
-    bool known = config->provider.kind != ARGOS_PROVIDER_REHEARSAL &&
-                 (!*config->provider.problem || !argos_cli_is_listening (self));
-    if (known)
-        *ret_rc = s_probe (self, config);
-    argos_config_destroy (&config);
-    return known;
 }
 
 int
@@ -216,8 +141,9 @@ argos_command_provider (argos_cli_t *self, int argc, char **argv)
         .on_final = s_on_final,
         .on_entry = s_on_entry,
         .on_work = s_on_work };
-    int rc = CLI_OK;
-    if (s_test_from_here (self, &rc))
+    char word[] = "provider", *words[] = { word, argv[0] };
+    int rc = argos_cli_run (self, 2, words);
+    if (rc != CLI_ELSEWHERE)
         return rc;
     rc = argos_cli_connect (self, "cli.provider-test", &handlers);
     if (rc == CLI_OK)

@@ -2,7 +2,8 @@
 //
 //  argosd [--home DIR] [--port N] [--node NAME | --only LIST] [--isolate]: runs in the foreground,
 //  logs to stderr, writes one line with the word `ready` when everything serves (`joined`, when it
-//  is a child of another argosd). `argosd join` makes a home for a node, and ends. Exit codes: 0
+//  is a child of another argosd). `argosd join` makes a home for a node, and ends; so do
+//  the commands of `argos` that argosd does (argosd_host.h). Exit codes: 0
 //  after SIGTERM or SIGINT, 75 after SIGUSR1 (a planned restart), 78 for a bad configuration, 2 for
 //  a wrong command line, 1 for everything else, with one sentence.
 //
@@ -12,6 +13,7 @@
 #include "argos_guard.h"
 #include "argos_schema.h"
 #include "argosd_actors.h"
+#include "argosd_host.h"
 #include "argosd_join.h"
 #include "argosd_options.h"
 
@@ -210,6 +212,8 @@ main (int argc, char **argv)
     s_open_standard ();
     if (argc > 1 && streq (argv[1], ARGOSD_JOIN))
         return argosd_join (argc - 1, argv + 1);
+    if (argc > 1 && argosd_host_knows (argv[1]))
+        return argosd_host (argc - 1, argv + 1);
     int code = argosd_options_read (&line, argc, argv);
     if (code >= 0)
         return code;

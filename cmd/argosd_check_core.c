@@ -1,11 +1,11 @@
-//  argos_check_core - the fake core of `argos adapter-check`: its socket and its words.
+//  argosd_check_core - the fake core of `argos adapter-check`: its socket and its words.
 //
 //  Invariant: whatever the program sends is checked like the real broker does (frames, header, an
 //  empty meta, the window) before a case sees it. Limits: one program with one connection; four
 //  leases.
 
-#include "argos_check.h"
 #include "argos_schema.h"
+#include "argosd_check.h"
 
 #include <errno.h>
 #include <poll.h>

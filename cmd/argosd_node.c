@@ -1,9 +1,9 @@
-//  argos_node - `argos node add`: a key for another machine, and the one line to run there.
+//  argosd_node - `argos node add`: a key for another machine, and the one line to run there.
 //
 //  Invariant: the secret half of the key is in that line only: the bundle is removed before it is
 //  printed. Files only; a daemon that runs sees the new key.
 
-#include "argos_cli.h"
+#include "argosd_host.h"
 
 #include "argos_config.h"
 #include "argos_join.h"
@@ -160,7 +160,7 @@ s_add (argos_cli_t *self, int argc, char **argv)
 }
 
 int
-argos_command_node (argos_cli_t *self, int argc, char **argv)
+argosd_command_node (argos_cli_t *self, int argc, char **argv)
 {
     if (argc > 1 && strcmp (argv[0], "add") == 0)
         return s_add (self, argc - 1, argv + 1);

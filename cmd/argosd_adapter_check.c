@@ -1,10 +1,10 @@
-//  argos_adapter_check - `argos adapter-check COMMAND|ENDPOINT`: the conformance kit.
+//  argosd_adapter_check - `argos adapter-check COMMAND|ENDPOINT`: the conformance kit.
 //
-//  Runs the cases of argos_check_cases.c against a program, each with a fake core of its own, and
+//  Runs the cases of argosd_check_cases.c against a program, each with a fake core of its own, and
 //  tells a verdict for each. Needs no daemon. Exit code 0: every case that was run has passed.
 
-#include "argos_check.h"
-#include "argos_cli.h"
+#include "argosd_check.h"
+#include "argosd_host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ s_run (argos_cli_t *cli, const check_options_t *asked, const json_t *body)
 }
 
 int
-argos_command_adapter_check (argos_cli_t *self, int argc, char **argv)
+argosd_command_adapter_check (argos_cli_t *self, int argc, char **argv)
 {
     check_options_t asked = { .only = NULL };
     if (!s_read_options (self, &asked, argc, argv))

@@ -1,11 +1,11 @@
-//  argos_check_cases - what `argos adapter-check` asks of a program, case by case.
+//  argosd_check_cases - what `argos adapter-check` asks of a program, case by case.
 //
 //  Invariant: each case begins with a program that has just been started and a core that knows
 //  nothing, so a fault shows in the case that is about it. A case ends with an ordinary delivery
 //  where "and goes on" is part of what is asked.
 
-#include "argos_check.h"
 #include "argos_schema.h"
+#include "argosd_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

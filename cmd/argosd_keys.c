@@ -1,7 +1,7 @@
-//  argos_keys - `argos keys`: who may connect, and as what. Files only; a daemon that runs sees
+//  argosd_keys - `argos keys`: who may connect, and as what. Files only; a daemon that runs sees
 //  them.
 
-#include "argos_cli.h"
+#include "argosd_host.h"
 
 #include "argos_access.h"
 #include "argos_config.h"
@@ -145,7 +145,7 @@ s_revoke (argos_cli_t *self, const char *name)
 }
 
 int
-argos_command_keys (argos_cli_t *self, int argc, char **argv)
+argosd_command_keys (argos_cli_t *self, int argc, char **argv)
 {
     const char *verb = argc > 0 ? argv[0] : "list";
     if (strcmp (verb, "new") == 0)

@@ -1,11 +1,11 @@
-//  argos_check - `argos adapter-check`: a core that is none, to drive an adapter or a worker.
+//  argosd_check - `argos adapter-check`: a core that is none, to drive an adapter or a worker.
 //
 //  A check_t is one case under way: the ROUTER socket of the fake core, the program under test, and
 //  what it has said so far. Single-threaded. A function that fails leaves one sentence in `reason`
 //  and returns -1 (or false).
 
-#ifndef ARGOS_CHECK_H
-#define ARGOS_CHECK_H
+#ifndef ARGOSD_CHECK_H
+#define ARGOSD_CHECK_H
 
 #include "argos_header.h"
 
@@ -64,7 +64,7 @@ typedef struct {
     char reason[512];           //  Why the case failed
 } check_t;
 
-//  argos_check_core.c
+//  argosd_check_core.c
 
 //  Binds a new fake core and starts the program, if there is one to be started.
 int argos_check_open (check_t *self);
@@ -102,7 +102,7 @@ int argos_check_ends (check_t *self, check_lease_t *lease, bool may_release, boo
 int argos_check_fail (check_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
-//  argos_check_program.c
+//  argosd_check_program.c
 
 //  Starts the program, if there is one to be started; kills it (by -9, with its children).
 int argos_check_start (check_t *self);
@@ -111,7 +111,7 @@ void argos_check_kill (check_t *self);
 //  Fails with how it has ended; returns -1.
 int argos_check_ended (check_t *self);
 
-//  argos_check_cases.c
+//  argosd_check_cases.c
 
 typedef struct {
     const char *name;       //  For --only

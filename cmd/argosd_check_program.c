@@ -1,8 +1,8 @@
-//  argos_check_program - the program under test of `argos adapter-check`: its start and its end.
+//  argosd_check_program - the program under test of `argos adapter-check`: its start and its end.
 //
 //  Invariant: it is a process group of its own, of which nothing is left when it has been killed.
 
-#include "argos_check.h"
+#include "argosd_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,28 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static volatile sig_atomic_t s_group; //  That is running, 0 = none
+
+//  A signal to us is the end of the program too, which has a group of its own.
+
+static void
+s_on_signal (int number)
+{
+    if (s_group > 0)
+        kill (-s_group, SIGKILL);
+    signal (number, SIG_DFL);
+    raise (number);
+}
+
+static void
+s_watch_signals (void)
+{
+    const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    const struct sigaction action = { .sa_handler = s_on_signal };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction (numbers[i], &action, NULL);
+}
 
 int
 argos_check_start (check_t *self)
@@ -46,6 +68,7 @@ argos_check_start (check_t *self)
     posix_spawnattr_init (&attributes);
     posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask (&attributes, &none);
+    s_watch_signals ();
     int rc = posix_spawn (&self->pid, shell, &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy (&actions);
     posix_spawnattr_destroy (&attributes);
@@ -55,6 +78,7 @@ argos_check_start (check_t *self)
         self->pid = 0;
         return argos_check_fail (self, "it can't be started: %s", strerror (rc));
     }
+    s_group = self->pid;
     self->pid_fd = pidfd_open (self->pid, 0);
     return 0;
 }
@@ -64,6 +88,7 @@ argos_check_kill (check_t *self)
 {
     if (self->pid > 0) {
         kill (-self->pid, SIGKILL);
+        s_group = 0;
         waitpid (self->pid, NULL, 0);
     }
     if (self->pid_fd >= 0)
