@@ -162,6 +162,10 @@ typedef enum {
     ARGOS_SQL_RECEIPT_GET,
     ARGOS_SQL_CURSOR_PUT,
     ARGOS_SQL_CURSOR_GET,
+    ARGOS_SQL_RECORD_GET,
+    ARGOS_SQL_RECORD_PUT,
+    ARGOS_SQL_RECORD_DROP,
+    ARGOS_SQL_RECORD_LIST,
     ARGOS_SQL_STATUS,
     ARGOS_SQL_BLOB_FIND,
     ARGOS_SQL_BLOB_PARTIAL,
@@ -476,6 +480,9 @@ argos_store_op_fn argos_store_blob_put, argos_store_blob_stat, argos_store_blob_
 void argos_store_drop_spoiled (argos_store_t *self);
 //  One slice of pruning; true when there is more to do.
 bool argos_store_blob_prune (argos_store_t *self);
+
+//  argos_store_record.c: small rows of actors
+argos_store_op_fn argos_store_record_get, argos_store_record_put, argos_store_record_list;
 
 //  argos_store_queue.c: lanes, dead letters, expectations
 argos_store_op_fn argos_store_expect, argos_store_lane_list, argos_store_dead_list,

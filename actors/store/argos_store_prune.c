@@ -38,6 +38,8 @@ static const table_t s_tables[] = {
     { NULL, NULL, NULL },
     { SLICE_OF ("finished", "lease"), NULL, REMOVE_FROM ("finished", "lease", "at < ?3") },
     { SLICE_OF ("receipts", "number"), NULL, REMOVE_FROM ("receipts", "number", "at < ?3") },
+    { SLICE_OF ("records", "number"), NULL,
+        REMOVE_FROM ("records", "number", "expires_at > 0 AND expires_at < ?3") },
     { SLICE_OF ("runs", "number"),
         "DELETE FROM blob_refs WHERE run_id IN (SELECT run_id FROM runs WHERE number > ?1"
         " AND number <= ?2 AND state IS NOT NULL AND updated_at < ?3 LIMIT ?4)",

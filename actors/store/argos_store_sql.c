@@ -154,6 +154,16 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_CURSOR_PUT] = "INSERT INTO cursors (sender, name, value, at) VALUES (?1, ?2, ?3, ?4)"
                              " ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at",
     [ARGOS_SQL_CURSOR_GET] = "SELECT value FROM cursors WHERE sender = ?1 AND name = ?2",
+    [ARGOS_SQL_RECORD_GET] = "SELECT key, value, number, updated_at, expires_at FROM records"
+                             " WHERE space = ?1 AND key = ?2"
+                             " AND (expires_at = 0 OR expires_at > ?3)",
+    [ARGOS_SQL_RECORD_PUT] = "REPLACE INTO records (space, key, updated_at, expires_at, value)"
+                             " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [ARGOS_SQL_RECORD_DROP] = "DELETE FROM records WHERE space = ?1 AND key = ?2",
+    [ARGOS_SQL_RECORD_LIST] =
+        "SELECT key, value, number, updated_at, expires_at FROM records"
+        " WHERE space = ?1 AND key >= ?3 AND key < ?3 || char (0x10FFFF) AND key > ?4"
+        " AND (expires_at = 0 OR expires_at > ?2) ORDER BY key LIMIT ?5",
     [ARGOS_SQL_BLOB_FIND] = "SELECT number, size, have, media_type, name, state FROM blobs"
                             " WHERE blob = ?1 AND sender = ?2",
     [ARGOS_SQL_BLOB_PARTIAL] = "SELECT size FROM blobs WHERE number = ?1 AND state IS NOT NULL",
