@@ -10,6 +10,8 @@
 
 #include "argos_chat.h"
 
+#include "argos_commands.h"
+
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -461,6 +463,7 @@ s_talk (chat_t *self)
     char history[PATH_MAX + 32];
     snprintf (history, sizeof history, "%s/chat_history", self->cli->home);
     self->term = argos_term_new (self->cli->loop, self->cli->json, history, s_on_line, self);
+    argos_term_complete (self->term, argos_commands_complete);
     s_introduce (self);
     if (!self->cli->final) {
         self->cli->on_signal = s_on_signal;

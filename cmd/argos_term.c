@@ -28,22 +28,23 @@
 #define CLEAR "\r\033[K" //  To the left, and nothing behind
 
 struct argos_term {
-    argos_loop_t *loop;  //  Loop
-    argos_term_fn *fn;   //  Told of lines
-    void *ctx;           //  Its argument
-    char *history;       //  File, NULL = none
-    bool interactive;    //  A terminal, and libedit
-    bool shown;          //  Prompt stands; plain: lines are wanted
-    bool mid_line;       //  The cursor is not at the left
-    bool ended;          //  Nothing more comes
-    bool watched;        //  stdin is in the loop
-    char *input;         //  Read and not yet told
-    size_t size;         //  Of it
-    char *typed;         //  Line that libedit has completed
-    bool completed;      //  libedit has completed a line (typed NULL: end of input)
-    argos_paste_t paste; //  What is pasted
-    const char *keys;    //  What libedit gets to read
-    size_t keys_left;    //  Bytes of it
+    argos_loop_t *loop;               //  Loop
+    argos_term_fn *fn;                //  Told of lines
+    void *ctx;                        //  Its argument
+    char *history;                    //  File, NULL = none
+    bool interactive;                 //  A terminal, and libedit
+    bool shown;                       //  Prompt stands; plain: lines are wanted
+    bool mid_line;                    //  The cursor is not at the left
+    bool ended;                       //  Nothing more comes
+    bool watched;                     //  stdin is in the loop
+    char *input;                      //  Read and not yet told
+    size_t size;                      //  Of it
+    char *typed;                      //  Line that libedit has completed
+    bool completed;                   //  libedit has completed a line (typed NULL: end of input)
+    argos_paste_t paste;              //  What is pasted
+    const char *keys;                 //  What libedit gets to read
+    size_t keys_left;                 //  Bytes of it
+    argos_term_complete_fn *complete; //  Completes the first word, NULL = nothing does
 };
 
 static argos_term_t *s_term; //  libedit's line handler has no argument
@@ -265,6 +266,33 @@ s_read_edited (argos_term_t *self)
     } while (self->paste.inside && s_is_readable ());
 }
 
+//  One completion after the other, in memory that libedit frees
+
+static char *
+s_match (const char *typed, int state)
+{
+    static size_t index;
+    char word[ARGOS_TERM_WORD];
+    index = state ? index + 1 : 0;
+    return s_term->complete (typed, index, word) ? strdup (word) : NULL;
+}
+
+//  Only the first word is completed, never to the name of a file; a tabulator where nothing can be
+//  is one.
+
+static char **
+s_matches (const char *typed, int start, int end)
+{
+    char word[ARGOS_TERM_WORD];
+    (void) end;
+    rl_attempted_completion_over = 1;
+    if (start == 0 && s_term->complete && s_term->complete (typed, 0, word))
+        return rl_completion_matches (typed, s_match);
+    rl_insert_text ("\t");
+    rl_forced_update_display ();
+    return NULL;
+}
+
 static void
 s_on_input (void *arg)
 {
@@ -295,7 +323,7 @@ argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_
         using_history ();
         stifle_history (HISTORY_MAX);
         read_history (self->history);
-        rl_bind_key ('\t', rl_insert); //  A chat has no file names to complete
+        rl_attempted_completion_function = s_matches;
     }
     return self;
 }
@@ -320,6 +348,12 @@ argos_term_destroy (argos_term_t **self_p)
     free (self->input);
     free (self);
     *self_p = NULL;
+}
+
+void
+argos_term_complete (argos_term_t *self, argos_term_complete_fn *fn)
+{
+    self->complete = fn;
 }
 
 bool

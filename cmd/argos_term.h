@@ -11,16 +11,25 @@
 
 #include "argos_loop.h"
 
+#define ARGOS_TERM_WORD 64 //  Bytes of a completion, terminated
+
 typedef struct argos_term argos_term_t;
 
 //  line is NULL at the end of input; borrowed for the call.
 typedef void (argos_term_fn) (void *ctx, const char *line);
+
+//  Completion number `index` of what has been typed of the first word, to target, ARGOS_TERM_WORD
+//  bytes; false behind the last.
+typedef bool (argos_term_complete_fn) (const char *typed, size_t index, char *target);
 
 //  plain: lines without prompt and history, even on a terminal. history is the file of earlier
 //  lines.
 argos_term_t *argos_term_new (
     argos_loop_t *loop, bool plain, const char *history, argos_term_fn *fn, void *ctx);
 void argos_term_destroy (argos_term_t **self_p);
+
+//  The tabulator completes the first word of a line by this; elsewhere it is a character.
+void argos_term_complete (argos_term_t *self, argos_term_complete_fn *fn);
 
 //  Whether there is a person at a terminal.
 bool argos_term_is_interactive (const argos_term_t *self);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""generate - makes what is derived from schema/: argos_errors.{h,c}, argos.example.yaml and the tables of docs/protocol.md.
+"""generate - makes what is derived from schema/: argos_errors.{h,c}, argos_commands.{h,c}, argos.example.yaml, docs/commands.md
+and the tables of docs/protocol.md.
 
     python3 schema/generate.py           writes the files that differ
     python3 schema/generate.py --check   writes nothing; exit 1 and a list when something differs
@@ -105,6 +106,166 @@ argos_err_from_name (const char *name)
     return ARGOS_INTERNAL;
 }}
 """
+
+
+# --- the slash commands
+
+COMMAND_KEYS = {"name", "aliases", "arguments", "category", "busy", "tier", "confirm", "cli_only", "gateway_only", "description"}
+BUSY = ["reject", "dispatch", "interrupt"]
+TIERS = ["listed", "everybody"]
+CATEGORIES = ["Session", "Configuration", "Info", "Exit"]
+ALIASES_MAX = 3
+COMMAND_MAX = 32
+MENU_TEXT_MAX = 256
+
+
+def commands():
+    table, taken = load("commands.json"), set()
+    for row in table:
+        name, words = row["name"], [row["name"], *row.get("aliases", [])]
+        wrong = set(row) - COMMAND_KEYS
+        for word in words:
+            if word in taken or not re.fullmatch(r"[a-z][a-z0-9_-]*", word) or len(word) > COMMAND_MAX:
+                wrong.add(f"the word {word}")
+            taken.add(word)
+        if row["busy"] not in BUSY or row["category"] not in CATEGORIES or row.get("tier", TIERS[0]) not in TIERS:
+            wrong.add("busy, category or tier")
+        if len(words) > 1 + ALIASES_MAX or len(row["description"]) > MENU_TEXT_MAX or (row.get("cli_only") and row.get("gateway_only")):
+            wrong.add("a limit")
+        if wrong:
+            sys.exit(f"generate: commands.json, {name}: {', '.join(sorted(wrong))}")
+    return table
+
+
+def command_id(row):
+    return "ARGOS_COMMAND_" + row["name"].upper().replace("-", "_")
+
+
+def commands_header(table):
+    ids = "\n".join(f"    {command_id(row)}," for row in table)
+    return f"""\
+//  argos_commands - the slash commands as data: what they are called, and when they may be used.
+//
+//  Generated from commands.json by schema/generate.py; do not edit. What they do is in
+//  actors/gateway/argos_command.c.
+
+#ifndef ARGOS_COMMANDS_H
+#define ARGOS_COMMANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ARGOS_COMMANDS_ALIASES {ALIASES_MAX}   //  Other names of a command, at most
+#define ARGOS_COMMANDS_NAME_MAX {COMMAND_MAX} //  Bytes of a name
+
+typedef enum {{
+{ids}
+    ARGOS_COMMAND_COUNT //  How many there are
+}} argos_command_id_t;
+
+//  What becomes of a command while a turn of its session runs
+
+typedef enum {{
+    ARGOS_COMMANDS_REJECT,   //  It is refused
+    ARGOS_COMMANDS_DISPATCH, //  It is done beside the turn
+    ARGOS_COMMANDS_INTERRUPT //  It ends the turn
+}} argos_commands_busy_t;
+
+//  One command
+
+typedef struct {{
+    const char *name;                            //  Without the slash
+    const char *aliases[ARGOS_COMMANDS_ALIASES]; //  Other names, NULL-filled
+    const char *arguments;                       //  For people, "" = none
+    const char *category;                        //  For people
+    const char *description;                     //  For people, a sentence without a full stop
+    argos_commands_busy_t busy;                  //  While a turn runs
+    bool everybody;                              //  Whoever may speak may use it
+    bool confirm;                                //  It is asked for before it is done
+    bool cli_only;                               //  The terminal does it, chats don't know it
+    bool gateway_only;                           //  Chats know it, the terminal doesn't
+}} argos_commands_row_t;
+
+//  Row number `index` (an argos_command_id_t), NULL behind the last. Static.
+const argos_commands_row_t *argos_commands_row (size_t index);
+
+//  The row of a name or an alias, in any case, with or without the slash; NULL = there is none.
+//  Static.
+const argos_commands_row_t *argos_commands_find (const char *name);
+
+//  Number of a row.
+argos_command_id_t argos_commands_id (const argos_commands_row_t *row);
+
+//  Completion at a terminal: the name or alias number `index`, with its slash, of those that begin
+//  with `typed`; written to target (ARGOS_COMMANDS_NAME_MAX + 2 bytes). False behind the last, and
+//  when typed does not begin with a slash.
+bool argos_commands_complete (const char *typed, size_t index, char *target);
+
+//  Entry number `index` of the menu of a platform that has one: the name as it may be there (a-z,
+//  0-9 and _), to target (ARGOS_COMMANDS_NAME_MAX + 1 bytes). Returns its row, NULL behind the
+//  last.
+const argos_commands_row_t *argos_commands_menu (size_t index, char *target);
+
+#endif
+"""
+
+
+def commands_source(table):
+    def row(entry):
+        quoted = [json.dumps(alias) for alias in entry.get("aliases", [])] or ["NULL"]
+        flags = [f".{name} = true" for name in ("confirm", "cli_only", "gateway_only") if entry.get(name)]
+        flags += [".everybody = true"] if entry.get("tier") == "everybody" else []
+        parts = [f'.name = "{entry["name"]}"', f'.aliases = {{ {", ".join(quoted)} }}',
+                 f'.arguments = {json.dumps(entry.get("arguments", ""))}', f'.category = "{entry["category"]}"',
+                 f'.busy = ARGOS_COMMANDS_{entry["busy"].upper()}', *flags,
+                 f'.description = {json.dumps(entry["description"], ensure_ascii=False)}']
+        return f'    [{command_id(entry)}] = {{ {", ".join(parts)} }},'
+    body = "\n".join(row(entry) for entry in table)
+    return f"""\
+//  argos_commands - the table of the slash commands.
+//
+//  Generated from commands.json by schema/generate.py; do not edit.
+
+#include "argos_commands.h"
+
+//  One command a line
+// clang-format off
+static const argos_commands_row_t s_rows[ARGOS_COMMAND_COUNT] = {{
+{body}
+}};
+// clang-format on
+
+const argos_commands_row_t *
+argos_commands_row (size_t index)
+{{
+    return index < ARGOS_COMMAND_COUNT ? &s_rows[index] : NULL;
+}}
+
+argos_command_id_t
+argos_commands_id (const argos_commands_row_t *row)
+{{
+    return (argos_command_id_t) (row - s_rows);
+}}
+"""
+
+
+def commands_page(table):
+    busy = {"reject": "refused", "dispatch": "done beside it", "interrupt": "ends it"}
+    lines = ["# The commands of the chat", "",
+             "Made from `schema/commands.json` by `schema/generate.py`. A command is a slash and a word at the beginning of a message, in any case,",
+             "with or without `@name` of the bot behind it. `/help` and `/commands` say the same, as far as you may use it.", "",
+             "*While a turn runs*: what becomes of the command then. *Asked*: it is done only after you have confirmed it. *Where*: `terminal` is what",
+             "`argos chat` does itself, `chats` is what it has no use for."]
+    for category in CATEGORIES:
+        lines += ["", f"## {category}", "", "| command | arguments | while a turn runs | asked | where | what it does |", "|---|---|---|---|---|---|"]
+        for row in table:
+            if row["category"] == category:
+                names = ", ".join(f"`/{word}`" for word in [row["name"], *row.get("aliases", [])])
+                arguments = row.get("arguments", "").replace("|", "\\|")
+                where = "terminal" if row.get("cli_only") else "chats" if row.get("gateway_only") else ""
+                lines.append(f"| {names} | {f'`{arguments}`' if arguments else ''} | {busy[row['busy']]} | {'yes' if row.get('confirm') else ''} "
+                             f"| {where} | {row['description']} |")
+    return "\n".join(lines) + "\n"
 
 
 # --- the tables of docs/protocol.md
@@ -246,10 +407,13 @@ def example():
 
 
 def main():
-    errors = load("errors.json")
+    errors, table = load("errors.json"), commands()
     wanted = {
         SCHEMA / "argos_errors.h": errors_header(errors),
         SCHEMA / "argos_errors.c": errors_source(errors),
+        SCHEMA / "argos_commands.h": commands_header(table),
+        SCHEMA / "argos_commands.c": commands_source(table),
+        ROOT / "docs" / "commands.md": commands_page(table),
         ROOT / "argos.example.yaml": example(),
         ROOT / "docs" / "protocol.md": protocol(),
     }

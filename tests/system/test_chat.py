@@ -109,6 +109,16 @@ def test_keys_of_the_editor_still_work(chat):
     assert chat.wait() == 0
 
 
+def test_the_tabulator_completes_commands_and_nothing_else(chat):
+    chat.type("/backgro\t")
+    chat.expect("und ")
+    chat.type("\x15backgro\t.\r")  # ^U takes back what was typed
+    chat.expect("You said: backgro\t.")
+    chat.expect("> ")
+    chat.type("/quit\r")
+    assert chat.wait() == 0
+
+
 def test_help_names_the_ways_out(chat):
     chat.type("/help\r")
     for words in ("/quit", "Ctrl-D", "Ctrl-C"):
