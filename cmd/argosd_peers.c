@@ -106,6 +106,7 @@ s_set_gateway (argosd_peers_t *self, peer_t *peer)
     gateway->link = peer->link;
     argos_gateway_policy_init (&gateway->policy);
     gateway->policy.queue_max = self->config->gateway.queue_max;
+    gateway->policy.config = self->config->settings;
     gateway->policy.route.per_user = self->config->gateway.group_sessions_per_user;
     gateway->policy.route.per_user_in_thread = self->config->gateway.thread_sessions_per_user;
 }

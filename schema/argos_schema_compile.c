@@ -16,10 +16,11 @@
 #define EXPECTED_MAX 320 //  Bytes of the words for one node
 
 typedef struct {
-    char *reason;    //  Where a refusal is told, may be NULL
-    size_t size;     //  Its size
-    const char *key; //  Keyword at work, for refusals
-    unsigned depth;  //  Levels above
+    char *reason;       //  Where a refusal is told, may be NULL
+    size_t size;        //  Its size
+    const char *key;    //  Keyword at work, for refusals
+    unsigned depth;     //  Levels above
+    const json_t *defs; //  What $ref can name, NULL = nothing
 } compiler_t;
 
 static argos_schema_t *s_compile (compiler_t *self, const json_t *schema);
@@ -351,10 +352,21 @@ s_read_required (compiler_t *self, const json_t *value, argos_schema_t *node)
 static int
 s_read_closed (compiler_t *self, const json_t *value, argos_schema_t *node)
 {
+    if (json_is_object (value)) {
+        node->others = s_compile (self, value);
+        return node->others ? 0 : -1;
+    }
     if (!json_is_boolean (value))
-        return s_refuse (self, "additionalProperties: expected true or false");
+        return s_refuse (self, "additionalProperties: expected true, false or a schema");
     node->closed = json_is_false (value);
     return 0;
+}
+
+static int
+s_read_names (compiler_t *self, const json_t *value, argos_schema_t *node)
+{
+    node->names = s_compile (self, value);
+    return node->names ? 0 : -1;
 }
 
 //  A list of {"if", "then"}: what the value of one member asks of the others
@@ -399,6 +411,7 @@ s_keyword (const char *name)
         keyword_fn *fn;
     } table[] = { { "type", s_read_type }, { "properties", s_read_properties },
         { "required", s_read_nothing }, { "additionalProperties", s_read_closed },
+        { "propertyNames", s_read_names }, { "$defs", s_read_nothing },
         { "allOf", s_read_conditions }, { "enum", s_read_allowed }, { "const", s_read_allowed },
         { "minLength", s_read_length }, { "maxLength", s_read_length },
         { "x-maxBytes", s_read_length }, { "pattern", s_read_pattern }, { "minimum", s_read_range },
@@ -411,6 +424,33 @@ s_keyword (const char *name)
         if (strcmp (table[at].name, name) == 0)
             return table[at].fn;
     return strncmp (name, "x-", 2) == 0 ? s_read_nothing : NULL;
+}
+
+//  What stands for `schema`: itself, or the one that its $ref names, beside which nothing may stand
+//  that is checked. NULL = refused.
+
+static const json_t *
+s_resolve (compiler_t *self, const json_t *schema)
+{
+    static const char start[] = "#/$defs/";
+    const json_t *ref = json_object_get (schema, "$ref");
+    const char *text = json_string_value (ref), *name;
+    json_t *value;
+    if (!ref)
+        return schema;
+    const json_t *found = text && strncmp (text, start, sizeof start - 1) == 0
+                              ? json_object_get (self->defs, text + sizeof start - 1)
+                              : NULL;
+    if (!found || json_object_get (found, "$ref")) {
+        s_refuse (self, "$ref: expected #/$defs/NAME of a schema that is there");
+        return NULL;
+    }
+    json_object_foreach (argos_schema_iterable (schema), name, value)
+        if (strcmp (name, "$ref") != 0 && s_keyword (name) != s_read_nothing) {
+            s_refuse (self, "$ref: %s can't stand beside it", name);
+            return NULL;
+        }
+    return found;
 }
 
 static int
@@ -445,6 +485,9 @@ s_compile (compiler_t *self, const json_t *schema)
         s_refuse (self, "more than %d levels", MAX_DEPTH);
         return NULL;
     }
+    schema = s_resolve (self, schema);
+    if (!schema)
+        return NULL;
     self->depth++;
     argos_schema_t *node = s_alloc (1, sizeof *node);
     node->kinds = ARGOS_KIND_ANY;
@@ -463,6 +506,7 @@ argos_schema_compile (const json_t *schema, char *reason, size_t size)
     compiler_t compiler = { .key = "" };
     compiler.reason = reason;
     compiler.size = size;
+    compiler.defs = json_object_get (schema, "$defs");
     return s_compile (&compiler, schema);
 }
 
@@ -480,6 +524,8 @@ argos_schema_destroy (argos_schema_t **self_p) //  NOLINT(misc-no-recursion)
         argos_schema_destroy (&self->members[at].schema);
     }
     free (self->members);
+    argos_schema_destroy (&self->others);
+    argos_schema_destroy (&self->names);
     for (size_t at = 0; at < self->condition_count; at++) {
         argos_schema_destroy (&self->conditions[at].when);
         argos_schema_destroy (&self->conditions[at].then);

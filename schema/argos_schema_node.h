@@ -36,11 +36,13 @@ typedef struct {
 } argos_schema_condition_t;
 
 struct argos_schema {
-    unsigned kinds;                       //  Which kinds of values fit
-    bool closed;                          //  Object: no members but the listed ones
-    size_t member_count;                  //  Object: entries of members
-    argos_schema_member_t *members;       //  Object: known members, owned
-    size_t condition_count;               //  Object: entries of conditions
+    unsigned kinds;                 //  Which kinds of values fit
+    bool closed;                    //  Object: no members but the listed ones
+    size_t member_count;            //  Object: entries of members
+    argos_schema_member_t *members; //  Object: known members, owned
+    argos_schema_t *others;         //  Object: what all others must be, owned; NULL = anything
+    argos_schema_t *names;          //  Object: what a name must be, owned; NULL = anything
+    size_t condition_count;         //  Object: entries of conditions
     argos_schema_condition_t *conditions; //  Object: what follows from what, owned
     argos_schema_t *items;                //  Array: what each item must be, owned; NULL = anything
     int64_t min_items, max_items;         //  Array: bounds

@@ -182,8 +182,25 @@ s_known (const argos_schema_t *node, const char *name)
     return false;
 }
 
+//  NOLINTBEGIN(misc-no-recursion): as deep as the schema, which is bounded
+
+//  A member that is not listed
+
 static void
-s_unknown_members (check_t *self, const argos_schema_t *node, const json_t *value)
+s_other (check_t *self, const argos_schema_t *node, const char *name, const json_t *value)
+{
+    json_t *text = node->names ? json_string (name) : NULL;
+    if (node->names && (!text || !s_fits (node->names, text)))
+        s_problem (self, node->names->expected, false);
+    else if (node->others)
+        s_value (self, node->others, value);
+    else if (node->closed)
+        s_problem (self, s_nearest (node, name), true);
+    json_decref (text);
+}
+
+static void
+s_others (check_t *self, const argos_schema_t *node, const json_t *value)
 {
     const char *name;
     json_t *member;
@@ -193,7 +210,7 @@ s_unknown_members (check_t *self, const argos_schema_t *node, const json_t *valu
         if (s_known (node, name))
             continue;
         size_t before = s_push (self, name, false);
-        s_problem (self, s_nearest (node, name), true);
+        s_other (self, node, name, member);
         s_pop (self, before);
     }
 }
@@ -207,8 +224,6 @@ s_missing (check_t *self, const argos_schema_member_t *member)
     s_problem (self, expected, false);
     s_pop (self, before);
 }
-
-//  NOLINTBEGIN(misc-no-recursion): as deep as the schema, which is bounded
 
 static void
 s_object (check_t *self, const argos_schema_t *node, const json_t *value)
@@ -226,8 +241,8 @@ s_object (check_t *self, const argos_schema_t *node, const json_t *value)
         else if (member->required)
             s_missing (self, member);
     }
-    if (node->closed && found < json_object_size (value))
-        s_unknown_members (self, node, value);
+    if ((node->closed || node->others || node->names) && found < json_object_size (value))
+        s_others (self, node, value);
     for (size_t at = 0; at < node->condition_count && self->problems < PROBLEMS_MAX; at++) {
         check_t when = { .fn = NULL };
         s_value (&when, node->conditions[at].when, value);

@@ -382,26 +382,36 @@ def comment(text, indent):
     return textwrap.wrap(text, 100, initial_indent=indent + "# ", subsequent_indent=indent + "# ")
 
 
-def settings(schema, indent=""):
+def settings(schema, root, indent=""):
     for name, member in schema["properties"].items():
         text = member["description"]
+        # A block that is described elsewhere in the file is one line here
+        brief = indent and "$ref" in member and "properties" in resolve(member, root)
+        member = {**resolve(member, root), **member}
         if "enum" in member:
             text += f" ({', '.join(member['enum'])})"
-        if "properties" in member:
-            yield from [""] if not indent else []
-            yield from comment(text, indent or "")
-            yield f"{indent}{name}:"
-            yield from settings(member, indent + "  ")
-            continue
         yield from [""] if not indent else []
         yield from comment(text, indent)
-        yield f"{indent}{name}: {yaml_value(member['default'] if 'default' in member else member['examples'][0])}"
+        inner = {"properties": {member["x-name"]: {"description": f"for example {member['x-name']}",
+                                                   **resolve(member["additionalProperties"], root)}}} if "x-name" in member else member
+        if brief:
+            yield f"{indent}{name}: {{}}"
+        elif "properties" in inner:
+            yield f"{indent}{name}:"
+            yield from settings(inner, root, indent + "  ")
+        else:
+            yield f"{indent}{name}: {yaml_value(member['default'] if 'default' in member else member['examples'][0])}"
+
+
+def resolve(schema, root):
+    return root["$defs"][schema["$ref"].rsplit("/")[-1]] if "$ref" in schema else schema
 
 
 def example():
     lines = ["# The configuration of Argos: HOME/argos.yaml. Every key may be left out; what stands behind a",
              "# key is its default, or an example where there is none. Take the # off to set one."]
-    for line in settings(load("config.schema.json")):
+    schema = load("config.schema.json")
+    for line in settings(schema, schema):
         lines.append(line if not line or line.startswith("#") else "#" + line)
     return "\n".join(lines) + "\n"
 

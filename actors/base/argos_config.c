@@ -1,30 +1,24 @@
-//  argos_config - reads, checks and fills the snapshot.
+//  argos_config - checks and fills the snapshot.
 //
 //  Invariant: the tree that the snapshot points into fits config.schema.json and has every default
-//  filled in, so reading a value from it can't fail. A key without a value (`http:` with nothing
-//  behind it) counts as absent. Limits: those of argos_yaml.
+//  filled in, so reading a value from it can't fail. Which key goes to which member is a table.
 
 #include "argos_config_priv.h"
 
 #include "argos_access.h"
 #include "argos_embedded.h"
 #include "argos_schema.h"
+#include "argos_setting.h"
 #include "argos_trie.h"
-#include "argos_yaml.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SENTENCE_MAX 768 //  Bytes of a sentence about a key
 
 typedef struct {
-    json_t *lines;              //  Path to line, may be NULL
+    const json_t *origins;      //  Path to where it was set
     argos_config_warn_fn *warn; //  Told of unknown keys, may be NULL
     void *arg;                  //  Its first argument
     char *reason;               //  Where the first error goes, may be NULL
@@ -32,13 +26,58 @@ typedef struct {
     int errors;                 //  How many
 } check_t;
 
-static void *
-s_must (void *memory)
-{
-    if (!memory)
-        abort ();
-    return memory;
-}
+typedef enum {
+    FIELD_TEXT,  //  const char *; "" when it is not set
+    FIELD_FLAG,  //  bool
+    FIELD_INT,   //  int
+    FIELD_LARGE, //  int64_t
+} field_kind_t;
+
+//  The keys that are members of the snapshot; all others are asked for with argos_setting
+
+#define FIELD(kind, path, member)                                                                  \
+    {                                                                                              \
+        FIELD_##kind, path, offsetof (argos_config_t, member)                                      \
+    }
+
+static const struct {
+    field_kind_t kind; //  What the member is
+    const char *path;  //  Its key
+    size_t offset;     //  Where it is
+} s_fields[] = {
+    FIELD (TEXT, "ipc_group", ipc_group),
+    FIELD (FLAG, "http.enabled", http.enabled),
+    FIELD (TEXT, "http.host", http.host),
+    FIELD (INT, "http.port", http.port),
+    FIELD (FLAG, "http.allow_unauthenticated_loopback", http.allow_unauthenticated_loopback),
+    FIELD (INT, "http.max_concurrent_runs", http.max_concurrent_runs),
+    FIELD (TEXT, "agent.system_prompt", agent.system_prompt),
+    FIELD (INT, "agent.max_iterations", agent.max_iterations),
+    FIELD (INT, "agent.max_turns", agent.max_turns),
+    FIELD (FLAG, "gateway.group_sessions_per_user", gateway.group_sessions_per_user),
+    FIELD (FLAG, "gateway.thread_sessions_per_user", gateway.thread_sessions_per_user),
+    FIELD (INT, "gateway.queue_max", gateway.queue_max),
+    FIELD (INT, "tools.terminal.timeout_s", terminal.timeout_s),
+    FIELD (LARGE, "tools.terminal.output_max", terminal.output_max),
+    FIELD (TEXT, "tools.terminal.workdir", terminal.workdir),
+    FIELD (LARGE, "blobs.max_bytes", blobs.max_bytes),
+    FIELD (LARGE, "blobs.total_bytes", blobs.total_bytes),
+    FIELD (LARGE, "blobs.keep_ms", blobs.keep_ms),
+    FIELD (LARGE, "broker.lease_ms", broker.lease_ms),
+    FIELD (LARGE, "broker.quiet_ms", broker.quiet_ms),
+    FIELD (LARGE, "broker.ping_ms", broker.ping_ms),
+    FIELD (LARGE, "broker.window_messages", broker.window_messages),
+    FIELD (LARGE, "broker.window_bytes", broker.window_bytes),
+    FIELD (LARGE, "broker.service_max", broker.service_max),
+    FIELD (LARGE, "broker.lane_max", broker.lane_max),
+    FIELD (LARGE, "broker.peer_max", broker.peer_max),
+    FIELD (LARGE, "broker.ring_bytes", broker.ring_bytes),
+    FIELD (LARGE, "broker.ring_entries", broker.ring_entries),
+    FIELD (LARGE, "broker.linger_ms", broker.linger_ms),
+    FIELD (LARGE, "broker.slow_ms", broker.slow_ms),
+    FIELD (LARGE, "broker.trace_entries", broker.trace_entries),
+    FIELD (LARGE, "broker.connections_max", broker.connections_max),
+};
 
 static void __attribute__ ((format (printf, 3, 4)))
 s_tell (char *reason, size_t size, const char *format, ...)
@@ -51,41 +90,21 @@ s_tell (char *reason, size_t size, const char *format, ...)
     va_end (args);
 }
 
-//  The line of a path, or of the nearest thing around it
-
-static int
-s_line (const json_t *lines, const char *path)
-{
-    char around[SENTENCE_MAX];
-    snprintf (around, sizeof around, "%s", path);
-    for (;;) {
-        const json_t *line = json_object_get (lines, around);
-        if (line)
-            return (int) json_integer_value (line);
-        if (!around[0])
-            return 1;
-        size_t end = strlen (around);
-        while (end && around[end] != '.' && around[end] != '[')
-            end--;
-        around[end] = 0;
-    }
-}
-
 static void
 s_problem (void *arg, const char *path, const char *expected, bool unknown)
 {
     check_t *check = arg;
     char sentence[SENTENCE_MAX];
-    int line = s_line (check->lines, path);
+    const char *origin = argos_config_place_of (check->origins, path);
     if (!unknown) {
         if (check->errors++ == 0)
-            s_tell (check->reason, check->size, "%s:%d: %s%sexpected %s", ARGOS_CONFIG_FILE, line,
-                path, path[0] ? ": " : "", expected);
+            s_tell (check->reason, check->size, "%s: %s%sexpected %s", origin, path,
+                path[0] ? ": " : "", expected);
         return;
     }
     const char *last = strrchr (path, '.');
     int prefix = last ? (int) (last - path) + 1 : 0;
-    snprintf (sentence, sizeof sentence, "%s:%d: %s: unknown key", ARGOS_CONFIG_FILE, line, path);
+    snprintf (sentence, sizeof sentence, "%s: %s: unknown key", origin, path);
     size_t used = strlen (sentence);
     if (expected[0])
         snprintf (sentence + used, sizeof sentence - used, "; did you mean %.*s%s?", prefix, path,
@@ -94,109 +113,45 @@ s_problem (void *arg, const char *path, const char *expected, bool unknown)
         check->warn (check->arg, sentence);
 }
 
-//  The file
-
-//  Reads the whole file. *ret_data is new (NULL when there is no file). Returns 0, or -1 with a
-//  reason.
-
-static int
-s_read_file (const char *home, char **ret_data, size_t *ret_size, char *reason, size_t size)
-{
-    char path[4096];
-    *ret_data = NULL;
-    *ret_size = 0;
-    snprintf (path, sizeof path, "%s/%s", home, ARGOS_CONFIG_FILE);
-    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT)
-        return 0;
-    struct stat about;
-    if (fd < 0 || fstat (fd, &about) || !S_ISREG (about.st_mode) ||
-        about.st_size > ARGOS_YAML_SIZE_MAX) {
-        s_tell (reason, size, "%s: expected a readable file of at most %d bytes", path,
-            ARGOS_YAML_SIZE_MAX);
-        if (fd >= 0)
-            close (fd);
-        return -1;
-    }
-    char *data = s_must (malloc ((size_t) about.st_size + 1));
-    ssize_t got = 0;
-    size_t used = 0;
-    while (used < (size_t) about.st_size &&
-           (got = read (fd, data + used, (size_t) about.st_size - used)) > 0)
-        used += (size_t) got;
-    close (fd);
-    if (got < 0) {
-        free (data);
-        s_tell (reason, size, "%s: expected a readable file", path);
-        return -1;
-    }
-    *ret_data = data;
-    *ret_size = used;
-    return 0;
-}
-
-//  Takes keys without a value out; as deep as the schema goes
-
-static void
-s_drop_nulls (json_t *object) //  NOLINT(misc-no-recursion)
-{
-    const char *name;
-    json_t *value;
-    void *next;
-    json_object_foreach_safe (object, next, name, value)
-    {
-        if (json_is_null (value))
-            json_object_del (object, name);
-        else if (json_is_object (value))
-            s_drop_nulls (value);
-    }
-}
-
-static json_t *
-s_read_tree (const char *home, json_t **ret_lines, char *reason, size_t size)
-{
-    char *data;
-    size_t data_size;
-    if (s_read_file (home, &data, &data_size, reason, size))
-        return NULL;
-    json_t *tree =
-        argos_yaml_load (ARGOS_CONFIG_FILE, data ? data : "", data_size, ret_lines, reason, size);
-    free (data);
-    if (json_is_null (tree)) {
-        json_decref (tree);
-        tree = s_must (json_object ());
-    }
-    if (json_is_object (tree))
-        s_drop_nulls (tree);
-    return tree;
-}
-
 //  Checks and defaults
 
 static json_t *
 s_schema (void)
 {
     const argos_embedded_t *file = argos_embedded_find ("config.schema.json");
-    return s_must (json_loadb (file->data, file->size, 0, NULL));
+    return argos_config_must (json_loadb (file->data, file->size, 0, NULL));
 }
 
+//  The schema that a $ref stands for
+
+static const json_t *
+s_resolve (const json_t *root, const json_t *schema)
+{
+    const char *ref = json_string_value (json_object_get (schema, "$ref"));
+    return ref ? json_object_get (json_object_get (root, "$defs"), strrchr (ref, '/') + 1) : schema;
+}
+
+//  Defaults of listed members only: what is in a map is there or not
+
 static void
-s_fill_defaults (const json_t *schema, json_t *tree) //  NOLINT(misc-no-recursion)
+s_fill_defaults (
+    const json_t *root, const json_t *schema, json_t *tree) //  NOLINT(misc-no-recursion)
 {
     const char *name;
     json_t *member;
     json_object_foreach (json_object_get (schema, "properties"), name, member) {
+        const json_t *resolved = s_resolve (root, member);
         json_t *value = json_object_get (tree, name);
         json_t *preset = json_object_get (member, "default");
-        if (json_object_get (member, "properties")) {
+        if (json_object_get (resolved, "properties")) {
             if (!value) {
-                value = s_must (json_object ());
+                value = argos_config_must (json_object ());
                 json_object_set_new (tree, name, value);
             }
-            s_fill_defaults (member, value);
+            s_fill_defaults (root, resolved, value);
         }
         else if (!value && preset)
-            json_object_set_new (tree, name, s_must (json_deep_copy (preset)));
+            json_object_set_new (tree, name, argos_config_must (json_deep_copy (preset)));
     }
 }
 
@@ -224,7 +179,7 @@ static void
 s_check_roles (const argos_config_t *config, check_t *check)
 {
     char reason[ARGOS_REASON_MAX], expected[ARGOS_REASON_MAX + 32];
-    json_t *roles = s_must (json_loads (config->roles, 0, NULL));
+    json_t *roles = argos_config_must (json_loads (config->roles, 0, NULL));
     argos_access_t *access = argos_access_new (roles, config->ipc_roles, reason);
     if (!access) {
         snprintf (expected, sizeof expected, "good rules; %s", reason);
@@ -261,12 +216,6 @@ s_text (const json_t *section, const char *name)
     return json_string_value (json_object_get (section, name));
 }
 
-static bool
-s_flag (const json_t *section, const char *name)
-{
-    return json_is_true (json_object_get (section, name));
-}
-
 static int64_t
 s_number (const json_t *section, const char *name)
 {
@@ -276,7 +225,7 @@ s_number (const json_t *section, const char *name)
 static const char **
 s_list (const json_t *array)
 {
-    const char **list = s_must (calloc (json_array_size (array) + 1, sizeof *list));
+    const char **list = argos_config_must (calloc (json_array_size (array) + 1, sizeof *list));
     for (size_t at = 0; at < json_array_size (array); at++)
         list[at] = json_string_value (json_array_get (array, at));
     return list;
@@ -296,7 +245,7 @@ static void
 s_fill_limits (argos_config_t *config, argos_config_memory_t *memory, const json_t *list)
 {
     size_t count = json_array_size (list);
-    memory->limits = s_must (calloc (count + 1, sizeof *memory->limits));
+    memory->limits = argos_config_must (calloc (count + 1, sizeof *memory->limits));
     for (size_t at = 0; at < count; at++) {
         const json_t *limit = json_array_get (list, at);
         memory->limits[at] = (argos_config_service_t){ .service = s_text (limit, "service"),
@@ -312,7 +261,7 @@ static void
 s_fill_topics (argos_config_t *config, argos_config_memory_t *memory, const json_t *list)
 {
     size_t count = json_array_size (list);
-    memory->topics = s_must (calloc (count + 1, sizeof *memory->topics));
+    memory->topics = argos_config_must (calloc (count + 1, sizeof *memory->topics));
     for (size_t at = 0; at < count; at++) {
         const json_t *rule = json_array_get (list, at);
         memory->topics[at] = (argos_config_topic_t){ .match = s_text (rule, "match"),
@@ -325,90 +274,70 @@ s_fill_topics (argos_config_t *config, argos_config_memory_t *memory, const json
 }
 
 static void
-s_fill_broker (argos_config_broker_t *broker, const json_t *section)
+s_fill_fields (argos_config_t *config, const json_t *tree)
 {
-    broker->lease_ms = s_number (section, "lease_ms");
-    broker->quiet_ms = s_number (section, "quiet_ms");
-    broker->ping_ms = s_number (section, "ping_ms");
-    broker->window_messages = s_number (section, "window_messages");
-    broker->window_bytes = s_number (section, "window_bytes");
-    broker->service_max = s_number (section, "service_max");
-    broker->lane_max = s_number (section, "lane_max");
-    broker->peer_max = s_number (section, "peer_max");
-    broker->ring_bytes = s_number (section, "ring_bytes");
-    broker->ring_entries = s_number (section, "ring_entries");
-    broker->linger_ms = s_number (section, "linger_ms");
-    broker->slow_ms = s_number (section, "slow_ms");
-    broker->trace_entries = s_number (section, "trace_entries");
-    broker->connections_max = s_number (section, "connections_max");
-}
-
-static void
-s_fill_blobs (argos_config_blobs_t *blobs, const json_t *section)
-{
-    blobs->max_bytes = s_number (section, "max_bytes");
-    blobs->total_bytes = s_number (section, "total_bytes");
-    blobs->keep_ms = s_number (section, "keep_ms");
+    for (size_t i = 0; i < sizeof s_fields / sizeof *s_fields; i++) {
+        const json_t *value = argos_setting_at (tree, s_fields[i].path);
+        void *member = (char *) config + s_fields[i].offset;
+        switch (s_fields[i].kind) {
+        case FIELD_TEXT:
+            *(const char **) member = value ? json_string_value (value) : "";
+            break;
+        case FIELD_FLAG:
+            *(bool *) member = json_is_true (value);
+            break;
+        case FIELD_INT:
+            *(int *) member = (int) json_integer_value (value);
+            break;
+        default:
+            *(int64_t *) member = json_integer_value (value);
+        }
+    }
 }
 
 static void
 s_fill (argos_config_t *config, argos_config_memory_t *memory)
 {
-    const json_t *http = json_object_get (memory->tree, "http");
-    const json_t *agent = json_object_get (memory->tree, "agent");
-    const json_t *gateway = json_object_get (memory->tree, "gateway");
-    const json_t *tools = json_object_get (memory->tree, "tools");
-    const json_t *terminal = json_object_get (tools, "terminal");
-    memory->origins = s_list (json_object_get (http, "cors_origins"));
-    memory->services = s_list (json_object_get (memory->tree, "services"));
+    const json_t *tree = memory->tree;
+    s_fill_fields (config, tree);
+    memory->origins_list = s_list (argos_setting_at (tree, "http.cors_origins"));
+    memory->services = s_list (json_object_get (tree, "services"));
+    memory->ipc_roles = s_list (json_object_get (tree, "ipc_roles"));
+    memory->roles = argos_config_must (json_dumps (json_object_get (tree, "roles"), JSON_COMPACT));
     config->home = memory->home;
+    config->settings = tree;
     config->services = memory->services;
-    memory->ipc_roles = s_list (json_object_get (memory->tree, "ipc_roles"));
-    memory->roles = s_must (json_dumps (json_object_get (memory->tree, "roles"), JSON_COMPACT));
     config->ipc_roles = memory->ipc_roles;
     config->roles = memory->roles;
-    config->ipc_group = s_text (memory->tree, "ipc_group");
-    if (!config->ipc_group)
-        config->ipc_group = "";
-    config->log_level = s_level (s_text (json_object_get (memory->tree, "log"), "level"));
-    config->http.enabled = s_flag (http, "enabled");
-    config->http.host = s_text (http, "host");
-    config->http.port = (int) s_number (http, "port");
-    config->http.allow_unauthenticated_loopback = s_flag (http, "allow_unauthenticated_loopback");
-    config->http.max_concurrent_runs = (int) s_number (http, "max_concurrent_runs");
-    config->http.cors_origins = memory->origins;
-    config->agent.system_prompt = s_text (agent, "system_prompt");
-    config->agent.max_iterations = (int) s_number (agent, "max_iterations");
-    config->agent.max_turns = (int) s_number (agent, "max_turns");
-    config->gateway.group_sessions_per_user = s_flag (gateway, "group_sessions_per_user");
-    config->gateway.thread_sessions_per_user = s_flag (gateway, "thread_sessions_per_user");
-    config->gateway.queue_max = (int) s_number (gateway, "queue_max");
-    config->terminal.timeout_s = (int) s_number (terminal, "timeout_s");
-    config->terminal.output_max = s_number (terminal, "output_max");
-    config->terminal.workdir = s_text (terminal, "workdir");
-    s_fill_blobs (&config->blobs, json_object_get (memory->tree, "blobs"));
-    s_fill_topics (config, memory, json_object_get (memory->tree, "topics"));
-    s_fill_limits (config, memory, json_object_get (memory->tree, "service_limits"));
-    s_fill_broker (&config->broker, json_object_get (memory->tree, "broker"));
+    config->http.cors_origins = memory->origins_list;
+    config->log_level = s_level (argos_setting_text (tree, NULL, NULL, "log.level"));
+    s_fill_topics (config, memory, json_object_get (tree, "topics"));
+    s_fill_limits (config, memory, json_object_get (tree, "service_limits"));
 }
 
 argos_config_t *
 argos_config_load (
     const char *home, argos_config_warn_fn *warn, void *arg, char *reason, size_t size)
 {
-    check_t check = { .warn = warn, .arg = arg, .reason = reason, .size = size };
-    json_t *tree = s_read_tree (home, &check.lines, reason, size);
-    if (!tree)
+    json_t *origins = argos_config_must (json_object ());
+    check_t check = {
+        .origins = origins, .warn = warn, .arg = arg, .reason = reason, .size = size
+    };
+    json_t *tree = argos_config_read (home, origins, reason, size);
+    if (!tree) {
+        json_decref (origins);
         return NULL;
-    argos_config_t *config = s_must (calloc (1, sizeof *config));
-    argos_config_memory_t *memory = s_must (calloc (1, sizeof *memory));
+    }
+    argos_config_t *config = argos_config_must (calloc (1, sizeof *config));
+    argos_config_memory_t *memory = argos_config_must (calloc (1, sizeof *memory));
     config->memory = memory;
     memory->tree = tree;
-    memory->home = s_must (strdup (home));
+    memory->origins = origins;
+    memory->home = argos_config_must (strdup (home));
     json_t *schema = s_schema ();
     int rc = s_check (schema, tree, &check);
     if (rc == 0) {
-        s_fill_defaults (schema, tree);
+        s_fill_defaults (schema, schema, tree);
         s_fill (config, memory);
         argos_config_provider (config, memory, json_object_get (tree, "provider"));
         rc = s_check_relations (config, &check);
@@ -416,10 +345,26 @@ argos_config_load (
             rc = -1;
     }
     json_decref (schema);
-    json_decref (check.lines);
     if (rc)
         argos_config_destroy (&config);
     return config;
+}
+
+const char *
+argos_config_origin (const argos_config_t *self, const char *path)
+{
+    const argos_config_memory_t *memory = self->memory;
+    const char *origin = json_string_value (json_object_get (memory->origins, path));
+    return origin ? origin : "default";
+}
+
+json_t *
+argos_config_defaults (void)
+{
+    json_t *schema = s_schema (), *tree = argos_config_must (json_object ());
+    s_fill_defaults (schema, schema, tree);
+    json_decref (schema);
+    return tree;
 }
 
 void
@@ -435,7 +380,8 @@ argos_config_destroy (argos_config_t **self_p)
     free (memory->base_url);
     argos_config_nodes_free (*self_p);
     free (memory->home);
-    free (memory->origins);
+    free (memory->origins_list);
+    json_decref (memory->origins);
     free (memory->services);
     free (memory->topics);
     free (memory->limits);

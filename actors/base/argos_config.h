@@ -1,5 +1,8 @@
-//  argos_config - the configuration: HOME/argos.yaml and the environment as one checked snapshot.
+//  argos_config - the configuration: HOME/argos.yaml, HOME/local.yaml and the environment as one
+//  checked snapshot.
 //
+//  local.yaml is what programs write (argos config set), laid over argos.yaml, which is a person's;
+//  the environment is laid over both.
 //  Everything is described by schema/config.schema.json, which holds the defaults too. A missing
 //  file means all defaults. A wrong value is an error with file, line, key and what was expected;
 //  an unknown key is a warning with the nearest known one. The snapshot is plain memory that nobody
@@ -10,11 +13,13 @@
 
 #include "argos_log.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARGOS_CONFIG_FILE "argos.yaml" //  Name of the file in the home
+#define ARGOS_CONFIG_FILE "argos.yaml"  //  Name of the file in the home
+#define ARGOS_CONFIG_LOCAL "local.yaml" //  Of the one that programs write
 
 typedef enum {
     ARGOS_PROVIDER_OPENAI,    //  Chat completions
@@ -148,6 +153,7 @@ typedef struct {
     const char *const *ipc_roles; //  Of a peer of this host without a token, NULL-terminated
     const char *ipc_group;        //  Whose members may connect by ipc, "" = none
     const char *roles;            //  Further roles: JSON for argos_access_new, checked
+    const json_t *settings;       //  All of it as JSON with its defaults: see argos_setting
     void *memory;                 //  What all the strings point into; private
 } argos_config_t;
 
@@ -155,12 +161,19 @@ typedef struct {
 //  mean port?").
 typedef void (argos_config_warn_fn) (void *arg, const char *sentence);
 
-//  Reads home/argos.yaml (a missing one is fine) and the environment (OPENAI_API_KEY,
-//  OPENROUTER_API_KEY, ANTHROPIC_API_KEY, and what `key: env:NAME` names). Returns a new snapshot,
-//  or NULL with one sentence in reason (size bytes, 512 is enough), which names file, line, key and
-//  what was expected: argosd then exits with 78. warn may be NULL.
+//  Reads home/argos.yaml and local.yaml (a missing one is fine) and the environment (the table of
+//  argos_config_env; OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY; what env:NAME names).
+//  Returns a new snapshot, or NULL with one sentence in reason (size bytes, 512 is enough), which
+//  names file, line, key and what was expected: argosd then exits with 78. warn may be NULL.
 argos_config_t *argos_config_load (
     const char *home, argos_config_warn_fn *warn, void *arg, char *reason, size_t size);
+
+//  Where the value at path was set: "argos.yaml:7", the name of a variable; "default" when nowhere.
+//  Borrowed.
+const char *argos_config_origin (const argos_config_t *self, const char *path);
+
+//  The settings of an empty home, without the environment: all defaults. New, the caller's.
+json_t *argos_config_defaults (void);
 
 //  The actors that can be placed, NULL-terminated; static.
 const char *const *argos_config_actor_names (void);

@@ -6,15 +6,17 @@
 #include "argos_config.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 
 //  Strings of a snapshot that are not in its tree
 
 typedef struct {
-    json_t *tree;                   //  The file with defaults filled in, owned
+    json_t *tree;                   //  The files with defaults filled in, owned
+    json_t *origins;                //  Path to where it was set, owned
     char *home;                     //  The folder, owned
     char *key;                      //  The secret, owned; wiped at the end
     char *problem;                  //  Sentence about the provider, owned
-    const char **origins;           //  http.cors_origins, owned; the strings are the tree's
+    const char **origins_list;      //  http.cors_origins, owned; the strings are the tree's
     const char **services;          //  services, owned; the strings are the tree's
     const char **ipc_roles;         //  ipc_roles, owned; the strings are the tree's
     char *roles;                    //  roles as text, owned
@@ -22,6 +24,29 @@ typedef struct {
     argos_config_topic_t *topics;   //  topics, owned; the strings are the tree's
     char *base_url;                 //  Without the slash at its end, owned
 } argos_config_memory_t;
+
+//  memory, unless there is none: then this process ends.
+static inline void *
+argos_config_must (void *memory)
+{
+    if (!memory)
+        abort ();
+    return memory;
+}
+
+//  The tree of argos.yaml, local.yaml and the environment, not checked; new, may be no object.
+//  Fills origins (an object): path to "argos.yaml:7" or the name of a variable. NULL with a reason
+//  when a file can't be read.
+json_t *argos_config_read (const char *home, json_t *origins, char *reason, size_t size);
+
+//  Lays the environment over the tree.
+void argos_config_environment (json_t *tree, json_t *origins);
+
+//  Notes where path was set.
+void argos_config_set_place (json_t *origins, const char *path, const char *origin);
+
+//  Where path was set, or the nearest thing around it. Borrowed from origins, or static.
+const char *argos_config_place_of (const json_t *origins, const char *path);
 
 //  Fills config->provider from the file's block (NULL = there is none) and the environment.
 void argos_config_provider (

@@ -31,6 +31,7 @@ typedef enum {
 typedef struct {
     argos_route_policy_t route; //  Who shares a session
     int queue_max;              //  Turns waiting in one session, 32 by default
+    const json_t *config;       //  All settings, for argos_setting; NULL = nothing is set
 } argos_gateway_policy_t;
 
 typedef struct {

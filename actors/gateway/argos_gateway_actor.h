@@ -16,8 +16,9 @@
 #include <czmq.h>
 
 typedef struct {
-    argos_link_t link;             //  To the broker; copied before READY
-    argos_gateway_policy_t policy; //  Settings; copied, route.profile too
+    argos_link_t link; //  To the broker; copied before READY
+    argos_gateway_policy_t
+        policy; //  Settings; copied, route.profile too; config is borrowed for ever
 } argos_gateway_config_t;
 
 //  The actor; config is an argos_gateway_config_t.

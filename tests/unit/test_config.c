@@ -1,6 +1,7 @@
 //  test_config - the configuration snapshot: defaults, errors with their line, the provider.
 
 #include "argos_config.h"
+#include "argos_setting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +76,13 @@ static int
 s_tear_down (void **state)
 {
     fixture_t *self = *state;
-    static const char *const names[] = { ARGOS_CONFIG_FILE, "secret" };
+    static const char *const names[] = { ARGOS_CONFIG_FILE, ARGOS_CONFIG_LOCAL, "secret" };
+    static const char *const variables[] = { "TELEGRAM_ALLOWED_USERS", "DISCORD_ALLOW_BOTS",
+        "SIGNAL_ALLOW_ALL_USERS", "GATEWAY_ALLOW_ALL_USERS", "TELEGRAM_BOT_TOKEN",
+        "QQ_GROUP_ALLOWED_USERS", "TELEGRAM_HOME_CHANNEL_THREAD_ID", "TELEGRAM_HOME_CHANNEL",
+        "STRANGER_ALLOW_BOTS", "HERMES_MAX_ITERATIONS", "TELEGRAM_GROUP_ALLOWED_USERS" };
+    for (size_t at = 0; at < sizeof variables / sizeof variables[0]; at++)
+        unsetenv (variables[at]);
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
         char path[128];
         snprintf (path, sizeof path, "%s/%s", self->home, names[at]);
@@ -322,6 +329,88 @@ rehearsal_can_be_named (void **state)
     argos_config_destroy (&config);
 }
 
+static void
+what_programs_write_is_laid_over_the_file (void **state)
+{
+    fixture_t *self = *state;
+    s_write (self, ARGOS_CONFIG_LOCAL,
+        "http:\n  port: 9\nservices: [c]\nplatforms:\n  telegram: {allowed_users: [7]}\n");
+    argos_config_t *config = s_load (self, "http:\n  port: 8\n  host: h\nservices: [a, b]\n"
+                                           "platforms:\n  telegram:\n    allow_bots: all\n");
+    if (!config)
+        fail_msg ("%s", self->reason);
+    assert_int_equal (config->http.port, 9);
+    assert_string_equal (config->http.host, "h");
+    assert_string_equal (config->services[0], "c");
+    assert_null (config->services[1]);
+    assert_string_equal (
+        argos_setting_text (config->settings, "telegram", NULL, "allow_bots"), "all");
+    assert_true (argos_setting_has (config->settings, "telegram", "dm", "allowed_users", "7"));
+    assert_string_equal (argos_config_origin (config, "http.port"), "local.yaml:2");
+    assert_string_equal (argos_config_origin (config, "http.host"), "argos.yaml:3");
+    assert_string_equal (argos_config_origin (config, "log.level"), "default");
+    argos_config_destroy (&config);
+
+    s_write (self, ARGOS_CONFIG_LOCAL, "http:\n  port: x\n");
+    s_assert_refused (
+        self, "http: {port: 8}\n", "local.yaml:2: http.port: expected an integer from 0 to 65535");
+    s_write (self, ARGOS_CONFIG_LOCAL, "- x\n");
+    s_assert_refused (self, "http: {port: 8}\n", "local.yaml:1: expected an object");
+    s_write (self, ARGOS_CONFIG_LOCAL, "services:\n  - Not OK\n");
+    s_assert_refused (self, "services: [a, b]\n",
+        "local.yaml:2: services[0]: expected a string of at most 64 bytes that matches "
+        "^[a-z0-9._-]+$");
+}
+
+static void
+the_environment_is_laid_over_the_files (void **state)
+{
+    fixture_t *self = *state;
+    setenv ("TELEGRAM_ALLOWED_USERS", " 17, ann ,,*", 1);
+    setenv ("TELEGRAM_GROUP_ALLOWED_USERS", "18", 1);
+    setenv ("DISCORD_ALLOW_BOTS", "mentions", 1);
+    setenv ("SIGNAL_ALLOW_ALL_USERS", "Yes", 1);
+    setenv ("GATEWAY_ALLOW_ALL_USERS", "1", 1);
+    setenv ("TELEGRAM_BOT_TOKEN", "123:abc", 1);
+    setenv ("QQ_GROUP_ALLOWED_USERS", "g", 1);
+    setenv ("TELEGRAM_HOME_CHANNEL", "-100", 1);
+    setenv ("TELEGRAM_HOME_CHANNEL_THREAD_ID", "7", 1);
+    setenv ("STRANGER_ALLOW_BOTS", "whatever", 1);
+    setenv ("HERMES_MAX_ITERATIONS", "12", 1);
+    argos_config_t *config =
+        s_load (self, "platforms: {telegram: {allowed_users: [1], allow_bots: none}}\n");
+    if (!config)
+        fail_msg ("%s", self->reason);
+    const json_t *settings = config->settings;
+    assert_true (argos_setting_has (settings, "telegram", "dm", "allowed_users", "17"));
+    assert_true (argos_setting_has (settings, "telegram", "dm", "allowed_users", "ann"));
+    assert_false (argos_setting_has (settings, "telegram", "dm", "allowed_users", "1"));
+    assert_true (argos_setting_has (settings, "telegram", "dm", "group_allowed_users", "18"));
+    assert_string_equal (argos_setting_text (settings, "telegram", NULL, "allow_bots"), "none");
+    assert_string_equal (argos_setting_text (settings, "discord", NULL, "allow_bots"), "mentions");
+    assert_true (argos_setting_bool (settings, "signal", "dm", "allow_all_users"));
+    assert_false (argos_setting_bool (settings, "gateway", "dm", "allow_all_users"));
+    assert_true (argos_setting_bool (settings, NULL, NULL, "gateway.allow_all_users"));
+    assert_true (argos_setting_has (settings, "qqbot", NULL, "group_allowed_chats", "g"));
+    assert_string_equal (
+        argos_setting_text (settings, "telegram", NULL, "home_channel.chat_id"), "-100");
+    assert_string_equal (
+        argos_setting_text (settings, "telegram", NULL, "home_channel.thread_id"), "7");
+    assert_string_equal (
+        argos_setting_text (settings, "telegram", NULL, "token"), "env:TELEGRAM_BOT_TOKEN");
+    assert_null (argos_setting_at (settings, "platforms.stranger"));
+    assert_int_equal (config->agent.max_iterations, 12);
+    assert_string_equal (
+        argos_config_origin (config, "platforms.discord.allow_bots"), "DISCORD_ALLOW_BOTS");
+    argos_config_destroy (&config);
+
+    s_assert_refused (self, "platforms: {stranger: {}}\n",
+        "STRANGER_ALLOW_BOTS: platforms.stranger.allow_bots: expected one of none, mentions, all");
+    setenv ("HERMES_MAX_ITERATIONS", "many", 1);
+    s_assert_refused (self, "",
+        "HERMES_MAX_ITERATIONS: agent.max_iterations: expected an integer from 1 to 10000");
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown (fn, s_set_up, s_tear_down)
 
 int
@@ -340,6 +429,8 @@ main (void)
         TEST (a_named_provider_without_a_key_is_never_replaced),
         TEST (keys_come_from_files_too),
         TEST (rehearsal_can_be_named),
+        TEST (what_programs_write_is_laid_over_the_file),
+        TEST (the_environment_is_laid_over_the_files),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

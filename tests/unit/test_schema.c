@@ -160,6 +160,19 @@ unknown_members_are_ignored_or_told_with_the_nearest_name (void **state)
 }
 
 static void
+maps_have_names_and_values_of_one_kind (void **state)
+{
+    (void) state;
+    const char *map = "{\"$defs\":{\"n\":{\"type\":\"integer\",\"description\":\"d\"}},"
+                      "\"properties\":{\"m\":{\"type\":\"object\",\"properties\":{\"x\":{}},"
+                      "\"propertyNames\":{\"type\":\"string\",\"pattern\":\"^[a-z]+$\"},"
+                      "\"additionalProperties\":{\"$ref\":\"#/$defs/n\"}}}}";
+    s_assert_problems (map, "{\"m\":{\"a\":1,\"x\":\"any\"}}", "");
+    s_assert_problems (map, "{\"m\":{\"a\":\"1\"}}", "m.a: an integer|");
+    s_assert_problems (map, "{\"m\":{\"A\":1}}", "m.A: a string that matches ^[a-z]+$|");
+}
+
+static void
 the_number_of_problems_is_bounded (void **state)
 {
     (void) state;
@@ -182,7 +195,13 @@ schemas_that_say_more_than_is_checked_are_refused (void **state)
         { "{\"allOf\":[{\"type\":\"string\"}]}", "allOf: expected objects with if and then" },
         { "{\"allOf\":{}}", "allOf: expected a list" },
         { "{\"oneOf\":[]}", "unsupported keyword oneOf" },
-        { "{\"$ref\":\"#/x\"}", "unsupported keyword $ref" },
+        { "{\"$ref\":\"#/x\"}", "$ref: expected #/$defs/NAME" },
+        { "{\"$ref\":\"#/$defs/x\",\"$defs\":{}}", "$ref: expected #/$defs/NAME" },
+        { "{\"items\":{\"$ref\":\"#/$defs/x\",\"maximum\":1},\"$defs\":{\"x\":{}}}",
+            "$ref: maximum can't stand beside it" },
+        { "{\"items\":{\"$ref\":\"#/$defs/x\"},\"$defs\":{\"x\":{\"items\":{\"$ref\":"
+          "\"#/$defs/x\"}}}}",
+            "more than 32 levels" },
         { "{\"properties\":{\"a\":{\"format\":\"uri\"}}}", "a: unsupported keyword format" },
         { "{\"type\":\"text\"}", "unknown type text" },
         { "{\"type\":[]}", "the list is empty" },
@@ -191,7 +210,7 @@ schemas_that_say_more_than_is_checked_are_refused (void **state)
         { "{\"minimum\":\"1\"}", "minimum: expected a number" },
         { "{\"required\":[\"a\"]}", "required: a is not in properties" },
         { "{\"required\":\"a\"}", "required: expected a list" },
-        { "{\"additionalProperties\":{}}", "additionalProperties: expected true or false" },
+        { "{\"additionalProperties\":1}", "additionalProperties: expected true, false or" },
         { "{\"enum\":[]}", "enum: expected a list" },
         { "{\"enum\":[1],\"const\":1}", "exclude each other" },
         { "{\"pattern\":\"\\\\d\"}", "pattern: a backslash" },
@@ -367,6 +386,7 @@ main (void)
         cmocka_unit_test (problems_name_the_place),
         cmocka_unit_test (unknown_members_are_ignored_or_told_with_the_nearest_name),
         cmocka_unit_test (the_number_of_problems_is_bounded),
+        cmocka_unit_test (maps_have_names_and_values_of_one_kind),
         cmocka_unit_test (schemas_that_say_more_than_is_checked_are_refused),
         cmocka_unit_test (a_schema_is_at_most_32_levels_deep),
         cmocka_unit_test (bodies_are_parsed_strictly),
