@@ -64,7 +64,8 @@ s_count (const argos_gateway_case_t *gateway, int *ret_running, int *ret_queued)
     size_t index;
     json_t *message;
     *ret_running = *ret_queued = 0;
-    json_array_foreach (json_object_get (gateway->lane, "messages"), index, message) {
+    json_array_foreach (
+        json_object_get (gateway->fact[ARGOS_FACT_LANE], "messages"), index, message) {
         const char *type = json_string_value (json_object_get (message, "type"));
         if (!type || strcmp (type, "turn.request") != 0)
             continue;
@@ -153,7 +154,7 @@ s_status (const argos_gateway_case_t *gateway, const char *arguments, json_t *pa
     int running, queued;
     argos_gateway_session (gateway, session);
     s_count (gateway, &running, &queued);
-    s_provider (gateway->agent, provider, sizeof provider);
+    s_provider (gateway->fact[ARGOS_FACT_AGENT], provider, sizeof provider);
     snprintf (text, sizeof text, "Session: %s\nRunning: %s, queued: %d\nProvider: %s",
         *session ? session : "none yet", running ? "yes" : "no", queued, provider);
     s_answer (gateway, parts, text);
@@ -185,9 +186,9 @@ s_help (const argos_gateway_case_t *gateway, const char *arguments, json_t *part
 static const argos_command_t s_table[] = {
     { "new", { "reset", NULL }, "", "end this session and begin a new one", true, 0, s_new },
     { "stop", { NULL, NULL }, "", "stop the running turn and drop what waits", true,
-        ARGOS_GATEWAY_LANE, s_stop },
+        ARGOS_FACT_BIT (ARGOS_FACT_LANE), s_stop },
     { "status", { NULL, NULL }, "", "show the session, what runs and who answers", false,
-        ARGOS_GATEWAY_LANE | ARGOS_GATEWAY_AGENT, s_status },
+        ARGOS_FACT_BIT (ARGOS_FACT_LANE) | ARGOS_FACT_BIT (ARGOS_FACT_AGENT), s_status },
     { "help", { NULL, NULL }, "", "list the commands", false, 0, s_help },
 };
 

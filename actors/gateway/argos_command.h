@@ -13,7 +13,7 @@ typedef struct {
     const char *arguments;   //  For the help, "" = none
     const char *description; //  One sentence for the help
     bool urgent;             //  An adapter sends it as urgent, so that it overtakes what waits
-    unsigned needs;          //  What it reads, argos_gateway_read_t
+    unsigned needs;          //  Facts that it reads, bits
     void (*handler) (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts);
 } argos_command_t;
 

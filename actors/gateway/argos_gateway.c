@@ -126,7 +126,7 @@ void
 argos_gateway_session (const argos_gateway_case_t *self, char *target)
 {
     argos_gateway_named (self, target);
-    const json_t *result = *target ? self->session : self->route;
+    const json_t *result = self->fact[*target ? ARGOS_FACT_SESSION : ARGOS_FACT_ROUTE];
     const char *id = s_open_session (result);
     argos_parts_cut (id ? id : "", target, ARGOS_SESSION_ID_MAX + 1);
 }
@@ -140,24 +140,17 @@ argos_gateway_allowed (const argos_gateway_case_t *self)
     return !owner || strcmp (base, owner) == 0;
 }
 
-argos_gateway_read_t
+unsigned
 argos_gateway_needs (const argos_gateway_case_t *self)
 {
     char session[ARGOS_SESSION_ID_MAX + 1];
     bool unknown;
     const argos_command_t *command = s_command (self, NULL, &unknown);
     argos_gateway_named (self, session);
-    unsigned needs = *session ? ARGOS_GATEWAY_SESSION : ARGOS_GATEWAY_ROUTE;
+    unsigned needs = ARGOS_FACT_BIT (*session ? ARGOS_FACT_SESSION : ARGOS_FACT_ROUTE);
     if (command)
-        needs |= command->needs | ARGOS_GATEWAY_ROUTE;
-    needs &= ~self->have;
-    //  Without a session there is no lane to look at; it is known once the first two have been read
-    if (needs == ARGOS_GATEWAY_LANE || needs == (ARGOS_GATEWAY_LANE | ARGOS_GATEWAY_AGENT)) {
-        argos_gateway_session (self, session);
-        if (!*session)
-            needs &= ~(unsigned) ARGOS_GATEWAY_LANE;
-    }
-    return (argos_gateway_read_t) (needs & -needs);
+        needs |= command->needs | ARGOS_FACT_BIT (ARGOS_FACT_ROUTE);
+    return needs;
 }
 
 //  ---------------------------------------------------------------------------------------------
@@ -170,7 +163,7 @@ s_route (const argos_gateway_case_t *self, char *key)
 {
     if (argos_route_key (s_source (self), &self->policy->route, key, ARGOS_ROUTE_KEY_MAX + 1) != 0)
         *key = 0;
-    const json_t *route = json_object_get (self->route, "route");
+    const json_t *route = json_object_get (self->fact[ARGOS_FACT_ROUTE], "route");
     return json_integer_value (json_object_get (route, "version"));
 }
 
@@ -232,7 +225,7 @@ s_choose (const argos_gateway_case_t *self, char *target, bool *ret_new, json_t 
         return "the session id is not valid";
     if (*target)
         return NULL;
-    if (json_is_object (json_object_get (self->session, "session")))
+    if (json_is_object (json_object_get (self->fact[ARGOS_FACT_SESSION], "session")))
         return "that session has ended";
     argos_parts_cut (named, target, ARGOS_SESSION_ID_MAX + 1);
     s_create (self, target, parts);

@@ -12,6 +12,7 @@
 #ifndef ARGOS_GATEWAY_H
 #define ARGOS_GATEWAY_H
 
+#include "argos_fact.h"
 #include "argos_route_key.h"
 
 #include <stdint.h>
@@ -19,40 +20,29 @@
 #define ARGOS_SESSION_ID_MAX 256 //  Bytes of a session id
 #define ARGOS_RUN_ID_SIZE 37     //  run_ and 32 hex digits, terminated
 
-//  What can be read for a decision
-
-typedef enum {
-    ARGOS_GATEWAY_ROUTE = 1,   //  route.get of the session key
-    ARGOS_GATEWAY_SESSION = 2, //  session.get of the id that the message names
-    ARGOS_GATEWAY_LANE = 4,    //  lane.list of service turn, key = the session
-    ARGOS_GATEWAY_AGENT = 8    //  agent.status
-} argos_gateway_read_t;
-
 typedef struct {
     argos_route_policy_t route; //  Who shares a session
     int queue_max;              //  Turns waiting in one session, 32 by default
     const json_t *config;       //  All settings, for argos_setting; NULL = nothing is set
 } argos_gateway_policy_t;
 
-typedef struct {
+typedef struct argos_gateway_case {
     const argos_gateway_policy_t *policy; //  Settings
     const char *from;                     //  Sender of the message, as authenticated
     const char *id;                       //  Its id
     const json_t *body;                   //  message.inbound, checked by its schema
     int64_t wall;                         //  Msec since 1970
     uint64_t entropy;                     //  Random bits, for the name of a new session
-    unsigned have;                        //  Which of the following have been read
-    const json_t *route;                  //  Result of route.get
-    const json_t *session;                //  Result of session.get
-    const json_t *lane;                   //  Result of lane.list
-    const json_t *agent;                  //  agent.status.result; NULL when there was no answer
+    unsigned have;                        //  Which facts have been read, bits
+    const json_t *fact[ARGOS_FACTS];      //  Their answers; NULL = nothing to ask, or none came
 } argos_gateway_case_t;
 
 //  The defaults of above.
 void argos_gateway_policy_init (argos_gateway_policy_t *policy);
 
-//  Which one to read next; 0 = enough is known to decide.
-argos_gateway_read_t argos_gateway_needs (const argos_gateway_case_t *self);
+//  The facts to decide on, bits, as far as is known from those that have been read: ask again after
+//  each. argos_fact_next says which is next.
+unsigned argos_gateway_needs (const argos_gateway_case_t *self);
 
 //  The session that the message belongs to as far as is known; "" when it has none yet. target has
 //  ARGOS_SESSION_ID_MAX + 1 bytes.

@@ -15,11 +15,9 @@
 #include <string.h>
 
 #define NAME "gateway"
-#define READS 4           //  Kinds of facts, see argos_gateway_read_t
 #define SLOTS 64          //  Messages in hand
 #define TRIES_MAX 5       //  Decisions on facts that were old when they reached the store
 #define RETRY_MS 1000     //  Pause before a message is tried again when something is not available
-#define AGENT_TTL_MS 1000 //  Patience with the agent for /status
 #define READ_TTL_MS 10000 //  Patience with the store
 #define READY_MS 10000    //  The broker has to welcome us within this
 
@@ -31,10 +29,10 @@ typedef struct {
     gateway_t *gateway;         //  Whose
     argos_lease_t *lease;       //  NULL once it is lost
     json_t *body;               //  Of the message
-    json_t *read[4];            //  Route, session, lane, agent; NULL = not read or no answer
+    json_t *read[ARGOS_FACTS];  //  The facts of `facts`, our references
     json_t *parts;              //  Of the done that is under way
     char *from, *id;            //  Of the message
-    int64_t asked;              //  Which read is under way
+    argos_fact_t asked;         //  Which one is being read
     int tries;                  //  Decisions so far
     bool dead;                  //  It is a message.dead
     bool refusing;              //  The parts refuse the message
@@ -61,7 +59,7 @@ s_job_destroy (job_t **self_p)
         return;
     json_decref (self->body);
     json_decref (self->parts);
-    for (size_t i = 0; i < READS; i++)
+    for (size_t i = 0; i < ARGOS_FACTS; i++)
         json_decref (self->read[i]);
     free (self->from);
     free (self->id);
@@ -124,9 +122,9 @@ s_job_forget (job_t *self)
 {
     json_decref (self->parts);
     self->parts = NULL;
-    for (size_t i = 0; i < READS; i++) {
+    for (size_t i = 0; i < ARGOS_FACTS; i++) {
         json_decref (self->read[i]);
-        self->read[i] = NULL;
+        self->facts.fact[i] = self->read[i] = NULL;
     }
     self->facts.have = 0;
 }
@@ -241,73 +239,38 @@ s_on_read (void *arg, const argos_peer_answer_t *answer)
         s_job_destroy (&self);
         return;
     }
-    bool agent = self->asked == ARGOS_GATEWAY_AGENT;
-    if (answer->code != ARGOS_OK && !agent) {
-        argos_log (ARGOS_LOG_WARN, NAME, "read failed", "code=%s reason=\"%s\"",
+    const argos_fact_row_t *row = argos_fact_row (self->asked);
+    if (answer->code != ARGOS_OK && !row->optional) {
+        argos_log (ARGOS_LOG_WARN, NAME, "read failed", "type=%s code=%s reason=\"%s\"", row->type,
             argos_err_name (answer->code), answer->reason);
         s_job_release (self, NULL);
         return;
     }
-    json_t *body = answer->code == ARGOS_OK ? json_incref (answer->body) : NULL;
-    switch (self->asked) {
-    case ARGOS_GATEWAY_ROUTE:
-        self->facts.route = self->read[0] = body;
-        break;
-    case ARGOS_GATEWAY_SESSION:
-        self->facts.session = self->read[1] = body;
-        break;
-    case ARGOS_GATEWAY_LANE:
-        self->facts.lane = self->read[2] = body;
-        break;
-    default:
-        self->facts.agent = self->read[3] = body;
-    }
-    self->facts.have |= (unsigned) self->asked;
+    if (answer->code == ARGOS_OK)
+        self->facts.fact[self->asked] = self->read[self->asked] = json_incref (answer->body);
+    self->facts.have |= ARGOS_FACT_BIT (self->asked);
     s_job_go (self);
 }
 
-//  The question that answers `what`.
-
-static argos_peer_part_t
-s_question (const job_t *self, argos_gateway_read_t what)
-{
-    char key[ARGOS_ROUTE_KEY_MAX + 1], session[ARGOS_SESSION_ID_MAX + 1];
-    argos_peer_part_t part = { .to = "store", .ttl_ms = READ_TTL_MS };
-    switch (what) {
-    case ARGOS_GATEWAY_ROUTE:
-        argos_route_key (
-            json_object_get (self->body, "source"), &self->gateway->policy.route, key, sizeof key);
-        part.type = "route.get";
-        part.body = json_pack ("{s:s}", "key", key);
-        break;
-    case ARGOS_GATEWAY_SESSION:
-        argos_gateway_named (&self->facts, session);
-        part.type = "session.get";
-        part.body = json_pack ("{s:s}", "id", session);
-        break;
-    case ARGOS_GATEWAY_LANE:
-        argos_gateway_session (&self->facts, session);
-        part.type = "lane.list";
-        part.body = json_pack ("{s:s, s:s}", "service", "turn", "key", session);
-        break;
-    default:
-        part.type = "agent.status";
-        part.to = "actor:agent";
-        part.ttl_ms = AGENT_TTL_MS;
-    }
-    return part;
-}
-
-//  Ask for what is to be read. False = it can't be asked now.
+//  Ask for the next fact that is needed. Returns false when there is none; *ret_failed = it can't
+//  be asked now.
 
 static bool
-s_job_read (job_t *self, argos_gateway_read_t what)
+s_job_read (job_t *self, bool *ret_failed)
 {
-    argos_peer_part_t part = s_question (self, what);
+    json_t *body;
+    *ret_failed = false;
+    self->asked = argos_fact_next (&self->facts, argos_gateway_needs (&self->facts), &body);
+    if (self->asked == ARGOS_FACTS)
+        return false;
+    const argos_fact_row_t *row = argos_fact_row (self->asked);
+    argos_peer_part_t part = {
+        .type = row->type, .to = row->to, .ttl_ms = row->ttl_ms, .body = body
+    };
     argos_peer_t *peer = argos_shell_peer (self->gateway->shell);
-    self->asked = what;
     self->waiting = argos_peer_send (peer, &part, s_on_read, self) == ARGOS_OK;
-    return self->waiting;
+    *ret_failed = !self->waiting;
+    return true;
 }
 
 //  Read what is still needed, else decide, else commit; goes on when the answer comes.
@@ -315,9 +278,9 @@ s_job_read (job_t *self, argos_gateway_read_t what)
 static void
 s_job_go (job_t *self)
 {
-    argos_gateway_read_t what = self->parts ? 0 : argos_gateway_needs (&self->facts);
-    if (what) {
-        if (!s_job_read (self, what))
+    bool failed;
+    if (!self->parts && s_job_read (self, &failed)) {
+        if (failed)
             s_job_release (self, NULL);
         return;
     }

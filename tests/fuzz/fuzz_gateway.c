@@ -27,24 +27,26 @@ s_decide (const json_t *body, unsigned have)
 {
     argos_gateway_policy_t policy;
     argos_gateway_policy_init (&policy);
-    json_t *route = json_pack ("{s:n, s:n}", "route", "session");
-    json_t *session = json_pack ("{s:n}", "session");
-    json_t *lane = json_pack ("{s:[]}", "messages");
+    json_t *answers[ARGOS_FACTS] = {
+        [ARGOS_FACT_ROUTE] = json_pack ("{s:n, s:n}", "route", "session"),
+        [ARGOS_FACT_SESSION] = json_pack ("{s:n}", "session"),
+        [ARGOS_FACT_LANE] = json_pack ("{s:[]}", "messages"),
+    };
     argos_gateway_case_t gateway = { .policy = &policy,
         .from = "fuzz.main",
         .id = "fuzz:1",
         .body = body,
         .wall = 1700000000000,
-        .entropy = 1,
-        .have = have & 15,
-        .route = have & ARGOS_GATEWAY_ROUTE ? route : NULL,
-        .session = have & ARGOS_GATEWAY_SESSION ? session : NULL,
-        .lane = have & ARGOS_GATEWAY_LANE ? lane : NULL };
-    for (int i = 0; i < 4 && argos_gateway_needs (&gateway); i++) {
-        gateway.have |= argos_gateway_needs (&gateway);
-        gateway.route = route;
-        gateway.session = session;
-        gateway.lane = lane;
+        .entropy = 1 };
+    //  Which answers come is up to the input
+    for (int i = 0; i < ARGOS_FACTS; i++) {
+        json_t *question;
+        argos_fact_t fact = argos_fact_next (&gateway, argos_gateway_needs (&gateway), &question);
+        json_decref (question);
+        if (fact == ARGOS_FACTS)
+            break;
+        gateway.fact[fact] = have & ARGOS_FACT_BIT (fact) ? answers[fact] : NULL;
+        gateway.have |= ARGOS_FACT_BIT (fact);
     }
     json_t *parts = argos_gateway_allowed (&gateway) ? argos_gateway_decide (&gateway) : NULL;
     size_t index;
@@ -53,9 +55,8 @@ s_decide (const json_t *body, unsigned have)
         FUZZ_CHECK (json_is_string (json_object_get (part, "type")) &&
                     json_is_string (json_object_get (part, "to")));
     json_decref (parts);
-    json_decref (route);
-    json_decref (session);
-    json_decref (lane);
+    for (int i = 0; i < ARGOS_FACTS; i++)
+        json_decref (answers[i]);
 }
 
 int

@@ -42,6 +42,15 @@ s_json (fixture_t *self, const char *text)
     return json;
 }
 
+//  What has been read as a fact.
+
+static void
+s_fact (fixture_t *self, argos_fact_t fact, const char *text)
+{
+    self->gateway.fact[fact] = text ? s_json (self, text) : NULL;
+    self->gateway.have |= ARGOS_FACT_BIT (fact);
+}
+
 //  A case with the body; route NULL = not read.
 
 static void
@@ -56,9 +65,20 @@ s_begin (fixture_t *self, const char *body, const char *route)
         .wall = WALL_MS,
         .entropy = 0x1122334400000000 };
     if (route) {
-        self->gateway.route = s_json (self, route);
-        self->gateway.have |= ARGOS_GATEWAY_ROUTE;
+        s_fact (self, ARGOS_FACT_ROUTE, route);
     }
+}
+
+//  Which fact is to be read next.
+
+static argos_fact_t
+s_next (fixture_t *self)
+{
+    json_t *body;
+    argos_fact_t fact =
+        argos_fact_next (&self->gateway, argos_gateway_needs (&self->gateway), &body);
+    json_decref (body);
+    return fact;
 }
 
 static void
@@ -100,10 +120,10 @@ the_first_message_opens_a_session (void **state)
     (void) state;
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'hello'}", NULL);
-    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_ROUTE);
+    assert_int_equal (s_next (&self), ARGOS_FACT_ROUTE);
     s_end (&self, NULL);
     s_begin (&self, "{" CHAT ",'text':'hello'}", NOTHING);
-    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (
         parts, "expect session.create route.bind run.create expect turn.request out.state");
@@ -197,10 +217,9 @@ a_run_of_the_api_keeps_its_row_and_gets_no_delivery (void **state)
     s_begin (&self, "{" API ",'text':'/new is text here','run_id':'" RUN "'}", NULL);
     self.gateway.from = "api";
     assert_true (argos_gateway_allowed (&self.gateway));
-    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_SESSION);
-    self.gateway.session = s_json (&self, "{'session':null}");
-    self.gateway.have = ARGOS_GATEWAY_SESSION;
-    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    assert_int_equal (s_next (&self), ARGOS_FACT_SESSION);
+    s_fact (&self, ARGOS_FACT_SESSION, "{'session':null}");
+    assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "session.create run.bind expect turn.request");
     assert_string_equal (s_at (parts, 0, "body", "id"), RUN);
@@ -236,8 +255,7 @@ a_named_session_is_used_made_or_refused (void **state)
             rows[i].id);
         s_begin (&self, body, NULL);
         self.gateway.from = "api";
-        self.gateway.session = s_json (&self, rows[i].session);
-        self.gateway.have = ARGOS_GATEWAY_SESSION;
+        s_fact (&self, ARGOS_FACT_SESSION, rows[i].session);
         json_t *parts = argos_gateway_decide (&self.gateway);
         s_assert_types (parts, rows[i].types);
         s_end (&self, parts);
@@ -250,7 +268,7 @@ new_is_one_done_with_the_end_of_the_old_session (void **state)
     (void) state;
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'/new'}", ROUTE);
-    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "expect session.create route.bind session.end deliver.request");
     assert_string_equal (s_at (parts, 3, "key", NULL), "s1");
@@ -272,21 +290,20 @@ stop_reaches_the_lane_or_says_that_nothing_runs (void **state)
     (void) state;
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'/stop'}", ROUTE);
-    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_LANE);
-    self.gateway.have |= ARGOS_GATEWAY_LANE;
-    self.gateway.lane = s_json (&self, "{'messages':[{'type':'turn.request','leased':true}]}");
+    assert_int_equal (s_next (&self), ARGOS_FACT_LANE);
+    s_fact (&self, ARGOS_FACT_LANE, "{'messages':[{'type':'turn.request','leased':true}]}");
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "turn.stop deliver.request");
     assert_string_equal (s_at (parts, 0, "key", NULL), "s1");
     assert_non_null (strstr (s_at (parts, 1, "body", "text"), "⚡ Stopped"));
     json_decref (parts);
-    self.gateway.lane = s_json (&self, "{'messages':[]}");
+    s_fact (&self, ARGOS_FACT_LANE, "{'messages':[]}");
     parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "deliver.request");
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "Nothing is running"));
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/stop'}", NOTHING);
-    assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+    assert_int_equal (s_next (&self), ARGOS_FACTS);
     parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "deliver.request");
     s_end (&self, parts);
@@ -298,15 +315,13 @@ status_names_session_queue_and_rehearsal (void **state)
     (void) state;
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'/status'}", ROUTE);
-    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_LANE);
-    self.gateway.have |= ARGOS_GATEWAY_LANE;
-    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_GATEWAY_AGENT);
-    self.gateway.have |= ARGOS_GATEWAY_AGENT;
-    self.gateway.lane =
-        s_json (&self, "{'messages':[{'type':'turn.request','leased':true},{'type':'turn.stop'},"
-                       "{'type':'turn.request','leased':false}]}");
-    self.gateway.agent =
-        s_json (&self, "{'kind':'rehearsal','model':'echo','rehearsal':true,'turns':0}");
+    assert_int_equal (s_next (&self), ARGOS_FACT_LANE);
+    s_fact (&self, ARGOS_FACT_LANE,
+        "{'messages':[{'type':'turn.request','leased':true},{'type':'turn.stop'},"
+        "{'type':'turn.request','leased':false}]}");
+    assert_int_equal (s_next (&self), ARGOS_FACT_AGENT);
+    s_fact (
+        &self, ARGOS_FACT_AGENT, "{'kind':'rehearsal','model':'echo','rehearsal':true,'turns':0}");
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "deliver.request");
     const char *text = s_at (parts, 0, "body", "text");
@@ -314,7 +329,7 @@ status_names_session_queue_and_rehearsal (void **state)
     assert_non_null (strstr (text, "Running: yes, queued: 1"));
     assert_non_null (strstr (text, "rehearsal: this is no model"));
     json_decref (parts);
-    self.gateway.agent = NULL;
+    s_fact (&self, ARGOS_FACT_AGENT, NULL);
     parts = argos_gateway_decide (&self.gateway);
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "the agent does not answer"));
     s_end (&self, parts);

@@ -1,0 +1,72 @@
+//  argos_fact - what the gateway reads before it decides.
+//
+//  Invariant: a question depends on the case only, and on facts that stand before its own in the
+//  table. Pure.
+
+#include "argos_fact.h"
+
+#include "argos_gateway.h"
+
+#define STORE_TTL_MS 10000 //  Patience with the store
+#define AGENT_TTL_MS 1000  //  Patience with the agent, for /status
+
+static json_t *
+s_route (const argos_gateway_case_t *self)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    if (argos_route_key (
+            json_object_get (self->body, "source"), &self->policy->route, key, sizeof key) != 0)
+        return NULL;
+    return json_pack ("{s:s}", "key", key);
+}
+
+static json_t *
+s_session (const argos_gateway_case_t *self)
+{
+    char session[ARGOS_SESSION_ID_MAX + 1];
+    argos_gateway_named (self, session);
+    return *session ? json_pack ("{s:s}", "id", session) : NULL;
+}
+
+static json_t *
+s_lane (const argos_gateway_case_t *self)
+{
+    char session[ARGOS_SESSION_ID_MAX + 1];
+    argos_gateway_session (self, session);
+    return *session ? json_pack ("{s:s, s:s}", "service", "turn", "key", session) : NULL;
+}
+
+static json_t *
+s_nothing (const argos_gateway_case_t *self)
+{
+    (void) self;
+    return json_object ();
+}
+
+static const argos_fact_row_t s_table[ARGOS_FACTS] = {
+    [ARGOS_FACT_ROUTE] = { "route.get", "store", STORE_TTL_MS, false, s_route },
+    [ARGOS_FACT_SESSION] = { "session.get", "store", STORE_TTL_MS, false, s_session },
+    [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
+    [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
+};
+
+const argos_fact_row_t *
+argos_fact_row (argos_fact_t fact)
+{
+    return &s_table[fact];
+}
+
+argos_fact_t
+argos_fact_next (argos_gateway_case_t *self, unsigned needs, json_t **ret_body)
+{
+    *ret_body = NULL;
+    for (int fact = 0; fact < ARGOS_FACTS; fact++) {
+        if (!(needs & ~self->have & ARGOS_FACT_BIT (fact)))
+            continue;
+        *ret_body = s_table[fact].question (self);
+        if (*ret_body)
+            return (argos_fact_t) fact;
+        self->have |= ARGOS_FACT_BIT (fact);
+    }
+    return ARGOS_FACTS;
+}

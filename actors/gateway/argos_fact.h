@@ -1,0 +1,44 @@
+//  argos_fact - what the gateway reads before it decides: one row for each kind of fact.
+//
+//  A new fact is a value here and a row in argos_fact.c. Pure: the shell asks the question and puts
+//  the answer into the case.
+
+#ifndef ARGOS_FACT_H
+#define ARGOS_FACT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+//  They are asked in this order, so a question may depend on what stands before it.
+
+typedef enum {
+    ARGOS_FACT_ROUTE,   //  route.get of the session key
+    ARGOS_FACT_SESSION, //  session.get of the id that the message names
+    ARGOS_FACT_LANE,    //  lane.list of service turn, key = the session
+    ARGOS_FACT_AGENT,   //  agent.status
+    ARGOS_FACTS         //  How many there are
+} argos_fact_t;
+
+#define ARGOS_FACT_BIT(fact) (1U << (fact))
+
+struct argos_gateway_case;
+
+typedef struct {
+    const char *type; //  Of the request
+    const char *to;   //  Whom it goes to
+    int64_t ttl_ms;   //  Patience with the answer, msec
+    bool optional;    //  No answer is an answer: the fact is NULL then
+    //  The body, new, the caller's; NULL = there is nothing to ask in this case, the fact is NULL
+    json_t *(*question) (const struct argos_gateway_case *self);
+} argos_fact_row_t;
+
+//  The row of a fact. Static.
+const argos_fact_row_t *argos_fact_row (argos_fact_t fact);
+
+//  The first fact of the set `needs` (bits) that the case has not read and that can be asked;
+//  ARGOS_FACTS = none. Those that can't be asked are marked as read. *ret_body is the question,
+//  new, the caller's.
+argos_fact_t argos_fact_next (struct argos_gateway_case *self, unsigned needs, json_t **ret_body);
+
+#endif
