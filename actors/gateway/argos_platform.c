@@ -5,11 +5,14 @@
 #include <string.h>
 
 static const argos_platform_t s_table[] = {
-    { "api_server", "api", true, false },
-    { "webhook", NULL, false, true },
+    { .name = "api_server", .owner = "api", .by_run = true, .trusted = true },
+    { .name = "local", .trusted = true },
+    { .name = "webhook", .webhook = true, .trusted = true },
+    { .name = "homeassistant", .trusted = true },
+    { .name = "email", .open_door = true },
 };
 
-static const argos_platform_t s_ordinary = { "", NULL, false, false };
+static const argos_platform_t s_ordinary = { .name = "" };
 
 const argos_platform_t *
 argos_platform_find (const char *name)

@@ -14,6 +14,8 @@ typedef struct {
     bool by_run;       //  It is answered by the row of the run, not by deliver.request, and what it
                        //  says is never a command
     bool webhook;      //  Its ids may have the shape of a webhook delivery (argos_route_key)
+    bool trusted;      //  Whoever speaks there has shown at the door that he may (argos_allow)
+    bool open_door;    //  Anybody can write there unasked: strangers get no pairing code by default
 } argos_platform_t;
 
 //  The row of a platform; never NULL. Borrowed, static. name may be NULL.

@@ -1,0 +1,95 @@
+//  argos_source - see argos_source.h.
+//
+//  Invariant: nothing but stable ids names a person. Pure, no limits of its own.
+
+#include "argos_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *
+argos_source_text (const json_t *source, const char *name)
+{
+    const char *text = json_string_value (json_object_get (source, name));
+    return text ? text : "";
+}
+
+const char *
+argos_source_participant (const json_t *source)
+{
+    const char *lasting = argos_source_text (source, "user_id_alt");
+    return *lasting ? lasting : argos_source_text (source, "user_id");
+}
+
+bool
+argos_source_is_direct (const json_t *source)
+{
+    const char *type = argos_source_text (source, "chat_type");
+    return !*type || strcmp (type, "dm") == 0;
+}
+
+const json_t *
+argos_source_setting (const json_t *config, const json_t *source, const char *name)
+{
+    const json_t *platforms = json_object_get (config, "platforms");
+    const json_t *platform = json_object_get (platforms, argos_source_text (source, "platform"));
+    return json_object_get (platform, name);
+}
+
+bool
+argos_source_flag (const json_t *config, const json_t *source, const char *name)
+{
+    return json_is_true (argos_source_setting (config, source, name));
+}
+
+const char *
+argos_source_word (const json_t *config, const json_t *source, const char *name)
+{
+    const char *word = json_string_value (argos_source_setting (config, source, name));
+    return word ? word : "";
+}
+
+//  Whether an entry is these size bytes.
+
+static bool
+s_is (const json_t *entry, const char *text, size_t size)
+{
+    char number[24];
+    const char *written = json_string_value (entry);
+    if (json_is_integer (entry)) {
+        snprintf (number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value (entry));
+        written = number;
+    }
+    return written && size && strlen (written) == size && memcmp (written, text, size) == 0;
+}
+
+static bool
+s_has (const json_t *list, const char *text, size_t size)
+{
+    size_t index;
+    const json_t *entry;
+    json_array_foreach (list, index, entry)
+        if (s_is (entry, text, size))
+            return true;
+    return false;
+}
+
+bool
+argos_list_has (const json_t *list, const char *entry)
+{
+    return s_has (list, entry, strlen (entry));
+}
+
+bool
+argos_list_names (const json_t *list, const json_t *source)
+{
+    static const char *const ids[] = { "user_id", "user_id_alt" };
+    if (argos_list_has (list, "*"))
+        return true;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const char *id = argos_source_text (source, ids[i]);
+        if (s_has (list, id, strlen (id)) || s_has (list, id, strcspn (id, "@")))
+            return true;
+    }
+    return false;
+}
