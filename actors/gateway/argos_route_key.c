@@ -53,6 +53,8 @@ s_id (route_t *self, const char *id, size_t size)
     for (size_t i = 0; i < size; i++) {
         if (id[i] == ':')
             s_raw (self, "%3A");
+        else if (id[i] == '.' && i && id[i - 1] == '.')
+            s_raw (self, "%2E");
         else if (id[i] == '%')
             s_raw (self, "%25");
         else
@@ -123,6 +125,14 @@ s_direct (route_t *self, const json_t *source)
     s_component (self, thread);
 }
 
+//  Whether everybody has a session of his own where source comes from.
+
+static bool
+s_is_private (const json_t *source, const argos_route_policy_t *policy)
+{
+    return policy->per_user && (!*s_text (source, "thread_id") || policy->per_user_in_thread);
+}
+
 //  What stands behind every other chat type.
 
 static void
@@ -130,10 +140,9 @@ s_group (route_t *self, const json_t *source, const argos_route_policy_t *policy
 {
     if (policy->per_user && s_webhook (self, source))
         return;
-    const char *thread = s_text (source, "thread_id");
     s_component (self, s_text (source, "chat_id"));
-    s_component (self, thread);
-    if (policy->per_user && (!*thread || policy->per_user_in_thread))
+    s_component (self, s_text (source, "thread_id"));
+    if (s_is_private (source, policy))
         s_component (self, s_participant (source));
 }
 
@@ -196,6 +205,13 @@ argos_route_key (
     else
         s_group (&key, source, policy);
     return s_finish (&key, target, size);
+}
+
+bool
+argos_route_is_shared (const json_t *source, const argos_route_policy_t *policy)
+{
+    const char *type = s_text (source, "chat_type");
+    return *type && strcmp (type, "dm") != 0 && !s_is_private (source, policy);
 }
 
 int

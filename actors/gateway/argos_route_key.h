@@ -5,7 +5,8 @@
 //  delivery, whose chat id is `webhook:<route>:<delivery>` and whose user id is `webhook:<route>`,
 //  without a thread. There the four colons of the shape stand as they are, and route and delivery
 //  are escaped as any other id. No other source has five components behind its chat type, so
-//  nothing else can make that key.
+//  nothing else can make that key. The second of two dots becomes %2E: a key never has `..` in it,
+//  and as it begins with `agent:` it is neither an absolute path nor one with a drive.
 //
 //  Limits of the form, which is fixed by what it has to be compatible with: an absent component
 //  leaves no trace, so a group message in thread 7 that is shared by everybody and one by user 7
@@ -36,6 +37,10 @@ void argos_route_policy_init (argos_route_policy_t *policy);
 //  object or target too small; then target is "".
 int argos_route_key (
     const json_t *source, const argos_route_policy_t *policy, char *target, size_t size);
+
+//  Whether several people speak in the session of source: its key does not name who speaks, and it
+//  is no chat of two.
+bool argos_route_is_shared (const json_t *source, const argos_route_policy_t *policy);
 
 //  The lane of what is sent to the chat of source, inside its deliver service: chat and thread,
 //  escaped as above and joined by a colon; the participant when there is no chat, "-" when there is

@@ -187,6 +187,66 @@ the_delivery_lane_is_chat_and_thread (void **state)
     }
 }
 
+static void
+every_row_of_who_shares_a_session (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *source;        //  JSON
+        bool per_user, per_thread; //  Settings
+        bool shared;               //  Expected
+    } rows[] = {
+        { "{'platform':'x','chat_type':'dm','chat_id':'1'}", true, false, false },
+        { "{'platform':'x','chat_type':'dm','chat_id':'1','thread_id':'2'}", false, false, false },
+        { "{'platform':'x','chat_id':'1'}", false, false, false },
+        { "{'platform':'x','chat_type':'group','chat_id':'1'}", true, false, false },
+        { "{'platform':'x','chat_type':'group','chat_id':'1'}", false, false, true },
+        { "{'platform':'x','chat_type':'channel','chat_id':'1'}", false, true, true },
+        { "{'platform':'x','chat_type':'group','chat_id':'1','thread_id':'2'}", true, false, true },
+        { "{'platform':'x','chat_type':'forum','chat_id':'1','thread_id':'2'}", true, true, false },
+        { "{'platform':'x','chat_type':'thread','chat_id':'1','thread_id':'1'}", true, false,
+            true },
+        { "{'platform':'x','chat_type':'thread','chat_id':'1','thread_id':'1'}", true, true,
+            false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *source = s_source (rows[i].source);
+        argos_route_policy_t policy = { .per_user = rows[i].per_user,
+            .per_user_in_thread = rows[i].per_thread };
+        assert_int_equal (argos_route_is_shared (source, &policy), rows[i].shared);
+        json_decref (source);
+    }
+}
+
+//  No key is a path that leads out of a folder, whatever its ids are.
+
+static void
+no_id_makes_a_path_of_a_key (void **state)
+{
+    (void) state;
+    static const char *const ids[] = { "..", "../..", "...", "/etc/passwd", "C:x", "a/../b",
+        "c:", "%2E%2E", "spaces/AAA", "." };
+    static const char *const types[] = { "dm", "group", "thread" };
+    for (size_t i = 0; i < 10 * 10 * 3; i++) {
+        char text[512], key[ARGOS_ROUTE_KEY_MAX + 1];
+        snprintf (text, sizeof text,
+            "{'platform':'x','chat_type':'%s','chat_id':'%s','thread_id':'%s','user_id':'%s'}",
+            types[i / 100], ids[i % 10], ids[i / 10 % 10], ids[i % 7]);
+        s_key (&(row_t){ .source = text, .private_thread = true }, key);
+        assert_null (strstr (key, ".."));
+        assert_int_equal (strncmp (key, "agent:main:x:", 13), 0);
+    }
+    static const char *const pairs[][2] = { { "a..b", "a.%2Eb" }, { "spaces/AAA", "spaces/AAA" },
+        { "...", ".%2E%2E" }, { "a.b", "a.b" }, { "a.%2Eb", "a.%252Eb" } };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char text[128], key[ARGOS_ROUTE_KEY_MAX + 1];
+        snprintf (
+            text, sizeof text, "{'platform':'x','chat_type':'dm','chat_id':'%s'}", pairs[i][0]);
+        s_key (&(row_t){ .source = text }, key);
+        assert_string_equal (key + strlen ("agent:main:x:dm:"), pairs[i][1]);
+    }
+}
+
 int
 main (void)
 {
@@ -195,6 +255,8 @@ main (void)
         cmocka_unit_test (an_id_with_the_separator_never_looks_like_two),
         cmocka_unit_test (long_ids_are_folded_and_stay_different),
         cmocka_unit_test (a_source_that_is_no_object_has_no_key),
+        cmocka_unit_test (every_row_of_who_shares_a_session),
+        cmocka_unit_test (no_id_makes_a_path_of_a_key),
         cmocka_unit_test (the_delivery_lane_is_chat_and_thread),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
