@@ -34,7 +34,10 @@ s_wal_hook (void *arg, sqlite3 *db, const char *name, int pages)
 static int
 s_open (argos_store_t *self, const char *path, char *reason)
 {
+    //  The lock is asked for before anything is read, and free pages can go back only in a file
+    //  that was made so
     static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
+                                  "PRAGMA auto_vacuum = INCREMENTAL;"
                                   "PRAGMA journal_mode = WAL;"
                                   "PRAGMA synchronous = FULL;"
                                   "PRAGMA secure_delete = OFF;"
@@ -44,9 +47,16 @@ s_open (argos_store_t *self, const char *path, char *reason)
                                   "PRAGMA cache_size = -2048;";
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    if (strcmp (path, ":memory:") != 0 && !argos_store_place_check (path, reason))
+        return -1;
     if (sqlite3_open_v2 (path, &self->db, flags, NULL) != SQLITE_OK) {
         snprintf (reason, REASON_SIZE, "can't open %.150s: %.60s", path,
             self->db ? sqlite3_errmsg (self->db) : "out of memory");
+        return -1;
+    }
+    if (sqlite3_db_readonly (self->db, "main") == 1) {
+        snprintf (reason, REASON_SIZE, "%.150s can't be written: see its permissions and its mount",
+            path);
         return -1;
     }
     int rc = argos_store_exec (self, pragmas);
@@ -220,6 +230,8 @@ s_commit (argos_store_t *self)
         return false;
     self->stored_lease = self->last_lease;
     self->services_dirty = false;
+    self->vacuumed = false;
+    self->trouble = 0;
     self->commits++;
     return true;
 }
@@ -286,6 +298,7 @@ s_alone (argos_store_t *self, argos_storage_req_t **req, argos_storage_ans_t **a
         outcome = s_transaction (self, req, answer, 1, false);
     if (outcome != BATCH_UNDONE)
         return outcome;
+    self->trouble = self->failed;
     argos_err_t code = (self->failed & 0xff) == SQLITE_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL;
     *answer = argos_storage_ans_new (*req);
     if (code == ARGOS_NO_SPACE)
@@ -381,8 +394,13 @@ argos_store_chore (argos_store_t *self, int64_t now)
         more = argos_store_prune (self, now) || argos_store_retain (self, now) ||
                argos_store_blob_prune (self) || argos_store_trash_prune (self) ||
                argos_store_index_messages (self);
+    if (!more && !self->failed && !self->vacuumed) {
+        more = argos_store_vacuum (self);
+        self->vacuumed = !more;
+    }
     if (self->failed) {
         s_roll_back (self);
+        self->trouble = self->failed;
         self->broken = s_fatal (self->failed);
         more = false;
     }

@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
     char store_id[33]; //  Identity of this database, new at creation
     int64_t boot;      //  Number of this start, from 1
+    int64_t commit_us; //  What the commit of this start took, usec
 } argos_store_info_t;
 
 //  Limits of blobs

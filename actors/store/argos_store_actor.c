@@ -8,8 +8,11 @@
 #include "argos_store_actor.h"
 
 #include "argos_actor.h"
+#include "argos_log.h"
 #include "argos_storage_wire.h"
 
+#include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -141,8 +144,11 @@ s_start (self_t *self, const argos_store_actor_config_t *config)
         snprintf (self->reason, sizeof self->reason, "can't bind %.200s", config->endpoint);
         return false;
     }
+    const argos_store_info_t *info = argos_store_info (self->store);
+    argos_log (ARGOS_LOG_INFO, "store", "open", "sqlite=%s boot=%" PRId64 " commit_us=%" PRId64,
+        sqlite3_libversion (), info->boot, info->commit_us);
     if (config->info)
-        *config->info = *argos_store_info (self->store);
+        *config->info = *info;
     return true;
 }
 

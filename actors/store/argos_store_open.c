@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define APPLICATION_ID 1095911247 //  "ARGO"
 #define INDEX_PAGE 512            //  Rows of a page of the index
@@ -110,6 +111,14 @@ s_load_store_id (argos_store_t *self)
         self, ARGOS_SQL_META_PUT, "ss", "store_id", (const char *) self->info.store_id);
 }
 
+static int64_t
+s_clock_us (void)
+{
+    struct timespec now;
+    clock_gettime (CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 //  In the transaction of the migrations: who we are, and what an earlier process left behind.
 
 int
@@ -126,7 +135,10 @@ argos_store_start (argos_store_t *self, char *reason)
     self->last_seq = argos_store_number (self, 0, ARGOS_SQL_SEQUENCE, "");
     argos_store_end_local (self);
     argos_store_load_services (self);
-    return argos_store_exec (self, "COMMIT");
+    int64_t began = s_clock_us ();
+    int rc = argos_store_exec (self, "COMMIT");
+    self->info.commit_us = s_clock_us () - began;
+    return rc;
 }
 
 int

@@ -92,6 +92,11 @@ s_status_get (argos_store_t *self, argos_store_unit_t *unit)
         (json_int_t) sqlite3_column_int64 (stmt, 5), "commits", (json_int_t) self->commits,
         "requests", (json_int_t) self->requests);
     argos_store_end (self, ARGOS_SQL_STATUS);
+    if (self->trouble)
+        json_object_set_new (unit->result, "trouble", json_string (sqlite3_errstr (self->trouble)));
+    else if (self->space_low)
+        json_object_set_new (
+            unit->result, "trouble", json_string (argos_err_text (ARGOS_NO_SPACE)));
     return true;
 }
 

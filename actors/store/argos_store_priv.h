@@ -167,6 +167,8 @@ typedef enum {
     ARGOS_SQL_RECORD_DROP,
     ARGOS_SQL_RECORD_LIST,
     ARGOS_SQL_STATUS,
+    ARGOS_SQL_FREE_PAGES,
+    ARGOS_SQL_ALL_PAGES,
     ARGOS_SQL_BLOB_FIND,
     ARGOS_SQL_BLOB_PARTIAL,
     ARGOS_SQL_BLOB_ADD,
@@ -249,6 +251,7 @@ struct argos_store {
     bool space_low;                  //  It is below space_min
     int wal_pages;                   //  In the log after the last commit
     bool broken;                     //  A chore has met what ends the process
+    bool vacuumed;                   //  Free pages were looked at since the last commit
     int64_t chore_at;                //  Time of the last chore, msec
     int64_t commits;                 //  Transactions that wrote, since the start
     int64_t requests;                //  Requests in them
@@ -270,7 +273,9 @@ struct argos_store {
     bool messages_dropped;                    //  A session has been deleted: see its messages
     bool indexed_all;                         //  The indexer has reached the last message
     int64_t messages_behind;                  //  Added since
-    argos_header_t headers[ARGOS_PARTS_MAX];  //  Of the commit at hand
+    bool index_damaged;                       //  Of search: it is to be made anew
+    int trouble; //  What the last commit or request failed of, 0 = it went well
+    argos_header_t headers[ARGOS_PARTS_MAX]; //  Of the commit at hand
 };
 
 //  A commit or a read as its parts see it
@@ -334,6 +339,10 @@ bool argos_store_service (
     argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
 
 //  argos_store_space.c
+//  Whether a database may lie at path; else a sentence.
+bool argos_store_place_check (const char *path, char reason[static 256]);
+//  One slice of giving free pages back; true when there is more.
+bool argos_store_vacuum (argos_store_t *self);
 void argos_store_ballast_make (argos_store_t *self);
 bool argos_store_ballast_drop (argos_store_t *self);
 void argos_store_space_check (argos_store_t *self);

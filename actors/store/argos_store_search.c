@@ -3,6 +3,7 @@
 //  Invariants: a write costs nothing for search: rows are indexed in slices when nothing waits.
 //  What is not indexed yet is put into an index of its own in memory by each search, so that it
 //  finds the same words either way. Of the hits the newest 2000 are ranked, newer ones better.
+//  An index that is damaged is made anew from the texts; until then the texts are looked through.
 //  Limits: 500 rows or 128 KiB of a slice; TAIL_MAX rows that are not indexed, or PLAIN_MAX rows
 //  that are looked through without an index: what is older is not found, and `partial` says so.
 
@@ -63,9 +64,55 @@ s_slice_end (argos_store_t *self, int64_t mark)
     return end;
 }
 
+//  Whether what has failed is an index of search: it holds nothing that is not elsewhere. The
+//  failure is dealt with then.
+
+static bool
+s_damaged (argos_store_t *self)
+{
+    if (self->failed != SQLITE_CORRUPT_VTAB)
+        return false;
+    self->failed = 0;
+    self->index_damaged = true;
+    self->indexed_all = false;
+    return true;
+}
+
+//  The same for a transaction of the indexer, which is undone.
+
+static bool
+s_undone (argos_store_t *self)
+{
+    bool damaged = s_damaged (self);
+    if (damaged && !sqlite3_get_autocommit (self->db))
+        argos_store_exec (self, "ROLLBACK");
+    return damaged;
+}
+
+//  Both indexes empty; the indexer begins with the first message. The rows that FTS5 has made are
+//  put back by hand first: it does not empty what it can't read.
+
+#define EMPTY(index)                                                                               \
+    "DELETE FROM " index "_data; DELETE FROM " index "_idx; DELETE FROM " index "_docsize;"        \
+    "INSERT INTO " index "_data VALUES (1, x''), (10, x'00000000000000');"                         \
+    "INSERT INTO " index " (" index ") VALUES ('delete-all');"
+
+static bool
+s_renew (argos_store_t *self)
+{
+    argos_store_exec (self, "BEGIN IMMEDIATE");
+    argos_store_exec (self, EMPTY ("message_words") EMPTY ("message_trigrams"));
+    argos_store_run (self, ARGOS_SQL_META_PUT, "si", INDEXED, (int64_t) 0);
+    argos_store_exec (self, "COMMIT");
+    self->index_damaged = false;
+    return !self->failed;
+}
+
 bool
 argos_store_index_messages (argos_store_t *self)
 {
+    if (self->index_damaged)
+        return s_renew (self);
     if (self->indexed_all && self->messages_behind < BEHIND)
         return false;
     int64_t mark = s_mark (self), end = s_slice_end (self, mark);
@@ -79,22 +126,25 @@ argos_store_index_messages (argos_store_t *self)
     argos_store_run (self, ARGOS_SQL_TRIGRAMS_ADD, "ii", mark, end);
     argos_store_run (self, ARGOS_SQL_META_PUT, "si", INDEXED, end);
     argos_store_exec (self, "COMMIT");
-    return !self->failed;
+    return s_undone (self) || !self->failed;
 }
 
 bool
 argos_store_trash_prune (argos_store_t *self)
 {
-    if (!self->messages_dropped)
+    if (!self->messages_dropped || self->index_damaged)
         return false;
     int64_t mark = s_mark (self);
     argos_store_exec (self, "BEGIN IMMEDIATE");
     argos_store_run (self, ARGOS_SQL_WORDS_DROP, "i", mark);
     argos_store_run (self, ARGOS_SQL_TRIGRAMS_DROP, "i", mark);
     argos_store_run (self, ARGOS_SQL_TRASHED_DROP, "");
-    self->messages_dropped = !self->failed && argos_store_changed (self);
+    bool more = !self->failed && argos_store_changed (self);
     argos_store_exec (self, "COMMIT");
-    return self->messages_dropped;
+    if (s_undone (self))
+        return true;
+    self->messages_dropped = more;
+    return more;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -168,6 +218,26 @@ s_search_index (search_t *self, int64_t newest)
     return whole;
 }
 
+static bool s_search_plain (search_t *self, int64_t newest);
+
+//  With the index, or without it when it turns out to be damaged.
+
+static bool
+s_search (search_t *self, int64_t newest)
+{
+    bool whole = true;
+    if (self->query->kind == ARGOS_QUERY_NONE)
+        return true;
+    if (self->query->kind != ARGOS_QUERY_PLAIN && !self->store->index_damaged) {
+        whole = s_search_index (self, newest);
+        if (!s_damaged (self->store))
+            return whole;
+        self->count = 0;
+    }
+    self->query->kind = ARGOS_QUERY_PLAIN;
+    return s_search_plain (self, newest);
+}
+
 //  Any of the words, the newest first.
 
 static bool
@@ -229,11 +299,7 @@ argos_store_session_search (argos_store_t *self, argos_store_unit_t *unit)
     search.query = argos_store_query_new (argos_store_member (unit->body, "text"));
     search.limit = argos_store_integer (unit->body, "limit", 20);
     int64_t newest = argos_store_number (self, 0, ARGOS_SQL_MESSAGE_NEWEST, "");
-    bool whole = true;
-    if (search.query->kind == ARGOS_QUERY_PLAIN)
-        whole = s_search_plain (&search, newest);
-    else if (search.query->kind != ARGOS_QUERY_NONE)
-        whole = s_search_index (&search, newest);
+    bool whole = s_search (&search, newest);
     json_t *hits = json_array ();
     for (size_t i = 0; i < search.count; i++)
         json_array_append_new (hits, s_show (&search, &search.hits[i]));
