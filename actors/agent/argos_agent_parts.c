@@ -60,10 +60,28 @@ s_over (parts_t *self, const json_t *request, const char *run_id, const char *de
         ->durable = true;
 }
 
-//  An answer to the chat that the request came from, when it has one
+//  What of a task's own words is called `name`; absent when the turn is no task
+static const char *
+s_words (const json_t *request, const char *name, const char *absent)
+{
+    const char *text =
+        json_string_value (json_object_get (json_object_get (request, "task"), name));
+    return text ? text : absent;
+}
+
+//  The agent of a task is gone with its last commit: nothing of it lives on
+static void
+s_closed (parts_t *self, const json_t *request, const char *run_id)
+{
+    const char *task = s_words (request, "id", NULL);
+    if (task)
+        s_entry (self, run_id, "agent.closed", false, json_pack ("{s:s}", "task", task));
+}
+
+//  An answer to the chat that the request came from, when it has one; `before` and text together
 static void
 s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char *run_id,
-    const char *kind, const char *text)
+    const char *kind, const char *before, const char *text)
 {
     const char *service = json_string_value (json_object_get (request, "deliver"));
     const json_t *source = json_object_get (request, "source");
@@ -73,7 +91,8 @@ s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char 
         s_over (self, request, run_id, NULL);
         return;
     }
-    json_t *body = json_pack ("{s:s, s:s, s:s}", "kind", kind, "text", text, "run_id", run_id);
+    json_t *body =
+        json_pack ("{s:s, s:s+, s:s}", "kind", kind, "text", before, text, "run_id", run_id);
     s_copy (body, "chat_id", json_object_get (source, "chat_id"));
     s_copy (body, "thread_id", json_object_get (source, "thread_id"));
     s_copy (body, "reply_to", json_object_get (request, "reply_to"));
@@ -243,8 +262,10 @@ s_failed (parts_t *self, const turn_t *turn)
     s_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "failed", "error",
             error, "usage", s_usage (turn)));
+    s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
-    s_deliver (self, turn, turn->body, turn->run_id, "error", error);
+    s_deliver (
+        self, turn, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), error);
 }
 
 static void
@@ -261,9 +282,12 @@ s_completed (parts_t *self, const turn_t *turn)
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "completed", "output",
             text, "usage", s_usage (turn)));
     s_text_entry (self, turn);
+    s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.completed", true,
         json_pack ("{s:s, s:o}", "output", text, "usage", s_usage (turn)));
-    s_deliver (self, turn, turn->body, turn->run_id, "answer", *text ? text : "(empty)");
+    s_deliver (self, turn, turn->body, turn->run_id, "answer",
+        s_words (turn->body, "completed", ""),
+        *text ? text : s_words (turn->body, "empty", "(empty)"));
 }
 
 static void
@@ -271,9 +295,14 @@ s_cancelled (parts_t *self, const turn_t *turn, const json_t *request, const cha
     const char *reason)
 {
     s_store (self, "run.finish", json_pack ("{s:s, s:s}", "run_id", run_id, "state", "cancelled"));
+    s_closed (self, request, run_id);
     s_entry (self, run_id, "run.cancelled", true,
         *reason ? json_pack ("{s:s}", "reason", reason) : json_object ());
-    s_deliver (self, turn, request, run_id, "notice", "Stopped.");
+    const char *failed = s_words (request, "failed", NULL);
+    if (failed)
+        s_deliver (self, turn, request, run_id, "notice", failed, *reason ? reason : "stopped");
+    else
+        s_deliver (self, turn, request, run_id, "notice", "", "Stopped.");
 }
 
 static const char *

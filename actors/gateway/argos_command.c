@@ -5,6 +5,7 @@
 
 #include "argos_command.h"
 
+#include "argos_background.h"
 #include "argos_parts.h"
 
 #include <ctype.h>
@@ -184,6 +185,9 @@ s_help (const argos_gateway_case_t *gateway, const char *arguments, json_t *part
 //  The table
 
 static const argos_command_t s_table[] = {
+    { "background", { "bg", "btw" }, "<prompt>|list|status ID|cancel ID",
+        "answer a prompt in a session of its own, beside this one", false,
+        ARGOS_FACT_BIT (ARGOS_FACT_TASKS), argos_cmd_background },
     { "new", { "reset", NULL }, "", "end this session and begin a new one", true, 0, s_new },
     { "stop", { NULL, NULL }, "", "stop the running turn and drop what waits", true,
         ARGOS_FACT_BIT (ARGOS_FACT_LANE), s_stop },

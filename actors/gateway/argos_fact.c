@@ -8,6 +8,7 @@
 #include "argos_gateway.h"
 
 #define STORE_TTL_MS 10000 //  Patience with the store
+#define TASKS_MAX 100      //  Newest tasks of a conversation
 #define AGENT_TTL_MS 1000  //  Patience with the agent, for /status
 
 static json_t *
@@ -37,6 +38,16 @@ s_lane (const argos_gateway_case_t *self)
 }
 
 static json_t *
+s_tasks (const argos_gateway_case_t *self)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    if (argos_route_key (
+            json_object_get (self->body, "source"), &self->policy->route, key, sizeof key) != 0)
+        return NULL;
+    return json_pack ("{s:s, s:i}", "origin", key, "limit", TASKS_MAX);
+}
+
+static json_t *
 s_nothing (const argos_gateway_case_t *self)
 {
     (void) self;
@@ -48,6 +59,7 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_SESSION] = { "session.get", "store", STORE_TTL_MS, false, s_session },
     [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
     [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
+    [ARGOS_FACT_TASKS] = { "run.list", "store", STORE_TTL_MS, false, s_tasks },
 };
 
 const argos_fact_row_t *

@@ -17,6 +17,7 @@ typedef enum {
     ARGOS_FACT_SESSION, //  session.get of the id that the message names
     ARGOS_FACT_LANE,    //  lane.list of service turn, key = the session
     ARGOS_FACT_AGENT,   //  agent.status
+    ARGOS_FACT_TASKS,   //  run.list: what this conversation has asked for in the background
     ARGOS_FACTS         //  How many there are
 } argos_fact_t;
 

@@ -234,13 +234,15 @@ s_choose (const argos_gateway_case_t *self, char *target, bool *ret_new, json_t 
 
 //  The turn itself: everything of the message that concerns the agent.
 
-static json_t *
-s_turn (const argos_gateway_case_t *self, const char *run, const char *session, bool fresh)
+json_t *
+argos_gateway_turn_new (
+    const argos_gateway_case_t *self, const char *run, const char *session, const char *text)
 {
-    static const char *const copied[] = { "text", "source", "instructions", "history", "model",
+    static const char *const copied[] = { "source", "instructions", "history", "model",
         "attachments" };
     char service[ARGOS_NAME_MAX + 1];
-    json_t *body = json_pack ("{s:s, s:s}", "run_id", run, "session_id", session);
+    json_t *body =
+        json_pack ("{s:s, s:s, s:s}", "run_id", run, "session_id", session, "text", text);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
         json_t *value = json_object_get (self->body, copied[i]);
         if (value)
@@ -250,8 +252,6 @@ s_turn (const argos_gateway_case_t *self, const char *run, const char *session, 
         json_object_set_new (body, "deliver", json_string (service));
     if (s_text (self, "message_id"))
         json_object_set_new (body, "reply_to", json_string (s_text (self, "message_id")));
-    if (fresh)
-        json_object_set_new (body, "new_session", json_true ());
     return body;
 }
 
@@ -277,8 +277,8 @@ s_run_row (const argos_gateway_case_t *self, const char *run, const char *sessio
 
 //  The files of the message: they have to be there, and stay as long as the run.
 
-static void
-s_attachments (const argos_gateway_case_t *self, const char *run, json_t *parts)
+void
+argos_gateway_attachments (const argos_gateway_case_t *self, const char *run, json_t *parts)
 {
     const json_t *attachments = json_object_get (self->body, "attachments");
     json_t *blobs = json_array ();
@@ -307,12 +307,14 @@ s_ordinary (const argos_gateway_case_t *self)
         return argos_gateway_refuse (self, problem);
     }
     s_run_row (self, run, session, parts);
-    s_attachments (self, run, parts);
+    argos_gateway_attachments (self, run, parts);
     argos_parts_store_new (parts, "expect",
         json_pack ("{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max",
             self->policy->queue_max));
-    argos_parts_turn_new (
-        parts, "turn.request", run, session, false, s_turn (self, run, session, fresh));
+    json_t *turn = argos_gateway_turn_new (self, run, session, s_text (self, "text"));
+    if (fresh)
+        json_object_set_new (turn, "new_session", json_true ());
+    argos_parts_turn_new (parts, "turn.request", run, session, false, turn);
     argos_parts_out (parts, s_source (self), s_text (self, "message_id"), run, "queued", NULL);
     return parts;
 }
@@ -356,7 +358,7 @@ argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason)
     json_t *parts = json_array ();
     if (s_is_api (self)) {
         argos_gateway_run (self, run);
-        argos_parts_failed (parts, run, reason);
+        argos_parts_failed (parts, run, NULL, reason);
         return parts;
     }
     argos_parts_digest (self->from, self->id, digest);
@@ -367,13 +369,17 @@ argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason)
     return parts;
 }
 
-bool
-argos_gateway_is_room (const json_t *parts, int index)
+const char *
+argos_gateway_full (const json_t *parts, int index)
 {
     const json_t *part = index < 0 ? NULL : json_array_get (parts, (size_t) index);
     const char *type = json_string_value (json_object_get (part, "type"));
     const char *row = json_string_value (json_object_get (json_object_get (part, "body"), "row"));
-    return type && row && strcmp (type, "expect") == 0 && strcmp (row, "lane") == 0;
+    if (!type || !row || strcmp (type, "expect") != 0)
+        return NULL;
+    if (strcmp (row, "lane") == 0)
+        return "too many messages wait in this session already";
+    return strcmp (row, "runs") == 0 ? "too many background tasks are running already" : NULL;
 }
 
 //  ---------------------------------------------------------------------------------------------
@@ -386,7 +392,7 @@ argos_gateway_dead (const json_t *notice)
     const char *code = json_string_value (json_object_get (notice, "code"));
     const char *own = json_string_value (json_object_get (notice, "id"));
     const json_t *body = json_object_get (notice, "body");
-    char reason[256], text[512], id[64];
+    char reason[256], text[2560], id[64];
     json_t *parts = json_array ();
     if (!type || !own)
         return parts;
@@ -395,12 +401,14 @@ argos_gateway_dead (const json_t *notice)
         return parts; //  Nobody waits for it; it stays to be seen among the dead letters
     snprintf (reason, sizeof reason, "given up after %" JSON_INTEGER_FORMAT " attempts: %.64s",
         json_integer_value (json_object_get (notice, "attempt")), code ? code : "internal");
+    const json_t *task = json_object_get (body, "task");
     const char *run = turn ? own : json_string_value (json_object_get (body, "run_id"));
     if (run)
-        argos_parts_failed (parts, run, reason);
+        argos_parts_failed (parts, run, task, reason);
     snprintf (id, sizeof id, "dead_%" JSON_INTEGER_FORMAT,
         json_integer_value (json_object_get (notice, "seq")));
-    snprintf (text, sizeof text, "⚠️ Your message failed: %s.", reason);
+    const char *before = json_string_value (json_object_get (task, "failed"));
+    snprintf (text, sizeof text, "%s%s.", before ? before : "⚠️ Your message failed: ", reason);
     const char *reply_to =
         json_string_value (json_object_get (body, turn ? "reply_to" : "message_id"));
     const json_t *source = json_object_get (body, "source");

@@ -7,7 +7,7 @@
 //  decided on old facts is refused by the store and is read and decided again.
 //
 //  A part is a JSON object {"type", "to", "id"?, "key"?, "durable"?, "side"?, "urgent"?, "last"?,
-//  "body"}.
+//  "not_before"?, "body"}.
 
 #ifndef ARGOS_GATEWAY_H
 #define ARGOS_GATEWAY_H
@@ -67,6 +67,13 @@ void argos_gateway_run (const argos_gateway_case_t *self, char *target);
 //  platform's users may speak is not decided here yet: adapters are trusted.
 bool argos_gateway_allowed (const argos_gateway_case_t *self);
 
+//  A turn.request with everything of the message that concerns the agent; new, the caller's.
+json_t *argos_gateway_turn_new (
+    const argos_gateway_case_t *self, const char *run, const char *session, const char *text);
+
+//  Adds what binds the files of the message to the run: they have to be there, and stay as long.
+void argos_gateway_attachments (const argos_gateway_case_t *self, const char *run, json_t *parts);
+
 //  The parts of the done; new, the caller's, may be empty. NULL when the message can't be handled
 //  at all (no valid service to answer to): then it has to be rejected as invalid.
 json_t *argos_gateway_decide (const argos_gateway_case_t *self);
@@ -79,7 +86,8 @@ json_t *argos_gateway_refuse (const argos_gateway_case_t *self, const char *reas
 //  there is nobody to tell.
 json_t *argos_gateway_dead (const json_t *notice);
 
-//  Whether part number `index` of parts is the expectation that the lane has room.
-bool argos_gateway_is_room (const json_t *parts, int index);
+//  When part number `index` of parts is an expectation that there is room: a sentence that says
+//  what there is too much of, static; else NULL.
+const char *argos_gateway_full (const json_t *parts, int index);
 
 #endif

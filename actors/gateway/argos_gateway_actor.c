@@ -95,6 +95,7 @@ s_part (const json_t *json)
         .side = json_is_true (json_object_get (json, "side")),
         .urgent = json_is_true (json_object_get (json, "urgent")),
         .last = json_is_true (json_object_get (json, "last")),
+        .not_before = json_integer_value (json_object_get (json, "not_before")),
         .body = json_incref (body),
     };
 }
@@ -135,8 +136,9 @@ s_job_forget (job_t *self)
 static bool
 s_job_conflict (job_t *self, int part)
 {
-    if (argos_gateway_is_room (self->parts, part))
-        return s_job_refuse (self, ARGOS_BUSY, "too many messages wait in this session already");
+    const char *full = argos_gateway_full (self->parts, part);
+    if (full)
+        return s_job_refuse (self, ARGOS_BUSY, full);
     if (++self->tries >= TRIES_MAX)
         return s_job_refuse (
             self, ARGOS_CONFLICT, "its id is in use, or the session changes all the time");

@@ -128,14 +128,20 @@ argos_parts_out (json_t *parts, const json_t *source, const char *reply_to, cons
 }
 
 void
-argos_parts_failed (json_t *parts, const char *run, const char *reason)
+argos_parts_failed (json_t *parts, const char *run, const json_t *task, const char *reason)
 {
     char to[ARGOS_TO_MAX + 1], id[ARGOS_ID_MAX + 1], error[ERROR_SIZE];
     snprintf (to, sizeof to, "topic:run.%s", run);
-    snprintf (id, sizeof id, "failed_%s", run);
     argos_parts_cut (reason, error, sizeof error);
     argos_parts_store_new (parts, "run.finish",
         json_pack ("{s:s, s:s, s:s}", "run_id", run, "state", "failed", "error", error));
+    if (task) {
+        snprintf (id, sizeof id, "closed_%s", run);
+        json_array_append_new (
+            parts, json_pack ("{s:s, s:s, s:s, s:b, s:{s:O}}", "type", "agent.closed", "to", to,
+                       "id", id, "durable", 1, "body", "task", json_object_get (task, "id")));
+    }
+    snprintf (id, sizeof id, "failed_%s", run);
     json_array_append_new (
         parts, json_pack ("{s:s, s:s, s:s, s:b, s:b, s:{s:s}}", "type", "run.failed", "to", to,
                    "id", id, "durable", 1, "last", 1, "body", "error", error));

@@ -24,8 +24,9 @@ void argos_parts_turn_new (
 void argos_parts_deliver (json_t *parts, const json_t *source, const char *id, const char *kind,
     const char *text, const char *reply_to);
 
-//  The run has failed: its row, and the last entry of its topic.
-void argos_parts_failed (json_t *parts, const char *run, const char *reason);
+//  The run has failed: its row, and the last entry of its topic. task is that of its turn.request,
+//  NULL = it is none.
+void argos_parts_failed (json_t *parts, const char *run, const json_t *task, const char *reason);
 
 //  What becomes of a run, for the adapter of source (argos_out): state queued or done; reply_to and
 //  delivery may be NULL. Nothing is added when the source has no deliver service.

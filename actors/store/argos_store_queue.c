@@ -33,6 +33,10 @@ argos_store_expect (argos_store_t *self, argos_store_unit_t *unit)
                    argos_store_member (body, "id")) == version ||
                s_unexpected (unit, "the session has another version");
     int64_t max = argos_store_integer (body, "max", 0);
+    if (strcmp (row, "runs") == 0)
+        return argos_store_number (self, 0, ARGOS_SQL_RUN_OPEN, "si",
+                   argos_store_member (body, "kind"), max) < max ||
+               s_unexpected (unit, "too many runs of that kind");
     return argos_store_number (self, 0, ARGOS_SQL_LANE_COUNT, "ssi",
                argos_store_member (body, "service"), key, max) < max ||
            s_unexpected (unit, "the lane is full");

@@ -25,9 +25,10 @@ argos_store_run_create (argos_store_t *self, argos_store_unit_t *unit)
     const char *owner = argos_store_member (body, "owner");
     if (!*owner)
         owner = unit->sender;
-    argos_store_run (self, ARGOS_SQL_RUN_ADD, "sseiee", run_id, owner,
+    argos_store_run (self, ARGOS_SQL_RUN_ADD, "sseieeee", run_id, owner,
         argos_store_member (body, "session_id"), self->now, argos_store_member (body, "model"),
-        argos_store_member (body, "input"));
+        argos_store_member (body, "input"), argos_store_member (body, "kind"),
+        argos_store_member (body, "origin"));
     if (!self->failed && !argos_store_changed (self))
         return argos_store_refuse (unit->ans, ARGOS_CONFLICT, "a run of that id exists");
     char topic[ARGOS_TO_MAX + 1];
@@ -95,6 +96,8 @@ s_run (argos_store_t *self, sqlite3_stmt *stmt)
     s_set (run, "error", argos_store_json (stmt, 7));
     s_set (run, "usage", argos_store_json (stmt, 8));
     s_set (run, "model", argos_store_string (stmt, 9));
+    s_set (run, "kind", argos_store_string (stmt, 10));
+    s_set (run, "input", argos_store_string (stmt, 11));
     sqlite3_stmt *event = argos_store_query (self, ARGOS_SQL_RUN_EVENT, "s", (const char *) run_id);
     if (event)
         s_set (run, "last_event", argos_store_string (event, 0));
@@ -119,11 +122,15 @@ argos_store_run_list (argos_store_t *self, argos_store_unit_t *unit)
     if (limit < 1 || limit > LIST_MAX)
         limit = LIST_MAX;
     const char *owner = argos_store_member (unit->body, "owner");
-    argos_sql_t sql = *owner ? ARGOS_SQL_RUN_LIST_OWNER : ARGOS_SQL_RUN_LIST;
+    const char *origin = argos_store_member (unit->body, "origin");
+    const char *of = *origin ? origin : owner;
+    argos_sql_t sql = *origin  ? ARGOS_SQL_RUN_LIST_ORIGIN
+                      : *owner ? ARGOS_SQL_RUN_LIST_OWNER
+                               : ARGOS_SQL_RUN_LIST;
     json_t *runs = json_array ();
     int64_t bytes = 0;
-    sqlite3_stmt *stmt = *owner ? argos_store_query (self, sql, "is", limit, owner)
-                                : argos_store_query (self, sql, "i", limit);
+    sqlite3_stmt *stmt = *of ? argos_store_query (self, sql, "is", limit, of)
+                             : argos_store_query (self, sql, "i", limit);
     while (stmt) {
         for (int column = 6; column < 9; column++)
             bytes += sqlite3_column_bytes (stmt, column);

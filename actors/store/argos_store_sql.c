@@ -16,7 +16,9 @@
 #define ROW                                                                                        \
     "seq, service, key, sender, id, type, side, urgent, at, until, not_before, delay_until, "      \
     "hops, cause, origin, attempt, strikes, lease, holder, n"
-#define RUN "run_id, owner, session_id, state, created_at, updated_at, output, error, usage, model"
+#define RUN                                                                                        \
+    "run_id, owner, session_id, state, created_at, updated_at, output, error, usage, model, "      \
+    "kind, input"
 #define DEAD "seq, service, key, id, type, sender, code, attempt, strikes, died_at"
 
 static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
@@ -124,7 +126,7 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                              " updated_at = excluded.updated_at",
     [ARGOS_SQL_ROUTE_VERSION] = "SELECT version FROM routes WHERE key = ?1",
     [ARGOS_SQL_RUN_ADD] = "INSERT INTO runs (run_id, owner, session_id, created_at, updated_at,"
-                          " model, input) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6)"
+                          " model, input, kind, origin) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8)"
                           " ON CONFLICT DO NOTHING",
     [ARGOS_SQL_RUN_BIND] = "UPDATE runs SET session_id = ?2, updated_at = ?3 WHERE run_id = ?1",
     [ARGOS_SQL_RUN_FINISH] = "UPDATE runs SET state = ifnull (state, ?2),"
@@ -137,6 +139,10 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_RUN_LIST] = "SELECT " RUN " FROM runs ORDER BY number DESC LIMIT ?1",
     [ARGOS_SQL_RUN_LIST_OWNER] = "SELECT " RUN " FROM runs WHERE owner = ?2"
                                  " ORDER BY number DESC LIMIT ?1",
+    [ARGOS_SQL_RUN_LIST_ORIGIN] = "SELECT " RUN " FROM runs WHERE origin = ?2"
+                                  " ORDER BY number DESC LIMIT ?1",
+    [ARGOS_SQL_RUN_OPEN] = "SELECT count (*) FROM"
+                           " (SELECT 1 FROM runs WHERE kind = ?1 AND state IS NULL LIMIT ?2)",
     [ARGOS_SQL_RUN_ROW] = "SELECT lease IS NOT NULL FROM queue"
                           " WHERE service = 'turn' AND key = ?1 AND id = ?2 LIMIT 1",
     [ARGOS_SQL_RUN_STOP] = "SELECT 1 FROM queue WHERE service = 'turn' AND key = ?1 AND side = 1"

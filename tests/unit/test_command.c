@@ -54,7 +54,7 @@ names_and_aliases_are_found_and_unique (void **state)
         for (size_t i = 0; i < 2 && row->aliases[i]; i++)
             assert_ptr_equal (argos_command_find (row->aliases[i]), row);
     }
-    assert_int_equal (count, 4);
+    assert_int_equal (count, 5);
     assert_string_equal (argos_command_find ("RESET")->name, "new");
     assert_null (argos_command_find ("handoff"));
 }

@@ -141,9 +141,9 @@ the_first_message_opens_a_session (void **state)
     assert_string_equal (s_at (parts, 5, "body", "reply_to"), "m1");
     assert_true (json_is_true (
         json_object_get (json_object_get (json_array_get (parts, 5), "body"), "new_session")));
-    assert_true (argos_gateway_is_room (parts, 4));
-    assert_false (argos_gateway_is_room (parts, 0));
-    assert_false (argos_gateway_is_room (parts, -1));
+    assert_non_null (argos_gateway_full (parts, 4));
+    assert_null (argos_gateway_full (parts, 0));
+    assert_null (argos_gateway_full (parts, -1));
     s_end (&self, parts);
 }
 

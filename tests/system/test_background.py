@@ -1,0 +1,121 @@
+"""/background over a scripted platform: one task is one start message, one result, one agent.closed, whatever happens."""
+import re
+
+import pytest
+
+from conftest import wait_until
+from test_gateway import Chat
+
+
+@pytest.fixture
+def chat(argosd):
+    chat = Chat(argosd)
+    yield chat
+    chat.peer.close()
+
+
+def start(chat, prompt):
+    """Ask for it; returns the run and the name of the task."""
+    run_id = chat.say(f"/background {prompt}")
+    text = chat.hear()["text"]
+    assert text.startswith("🔄") and "Background task started" in text, text
+    return run_id, re.search(r"Task ID: (bg_\d{6}_[0-9a-f]{6})", text).group(1)
+
+
+def entries(chat, run_id):
+    """Types of the kept entries of a run that is over."""
+    chat.events(run_id)
+    types = []
+    while not types or not types[-1].startswith("run."):
+        header, _, body = chat.peer.receive(lambda header, meta: "topic" in meta)
+        if header["type"] != "turn.delta":
+            types.append(header["type"])
+        if header["type"] == "agent.closed":
+            assert body["task"].startswith("bg_")
+    return types
+
+
+def test_the_start_precedes_the_one_result_and_the_chat_is_not_touched(chat):
+    chat.say("before")
+    before = chat.run(chat.hear()["run_id"])["session_id"]
+    run_id, task = start(chat, "say nothing of this")
+    result = chat.hear()
+    assert result["run_id"] == run_id and result["kind"] == "answer"
+    assert result["text"].startswith('✅ Background task complete\nPrompt: "say nothing of this"\n\n')
+    assert "say nothing of this" in result["text"].split("\n\n", 1)[1]
+    row = chat.run(run_id)
+    assert (row["state"], row["kind"], row["session_id"]) == ("completed", "background", task)
+    assert entries(chat, run_id).count("agent.closed") == 1
+    chat.say("after")
+    after = chat.run(chat.hear()["run_id"])["session_id"]
+    assert after == before
+    texts = [m["content"] for m in chat.read("session.load", {"id": before})["messages"]]
+    assert not any("say nothing of this" in text for text in texts)
+    assert chat.read("session.load", {"id": task})["messages"][0]["content"] == "say nothing of this"
+
+
+def test_a_busy_session_starts_tasks_that_are_listed_and_cancelled(chat):
+    busy = chat.say("!slow 4000")
+    wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
+    run_id, task = start(chat, "!slow 4000")
+    assert task in chat.ask("/bg list")["text"]
+    assert "running" in chat.ask(f"/bg status {task}")["text"]
+    chat.say(f"/bg cancel {task}")
+    texts = [chat.hear()["text"], chat.hear()["text"]]
+    assert any("being cancelled" in text for text in texts)
+    assert any(f"Background task {task} failed: cancelled by the user" in text for text in texts)
+    wait_until(lambda: chat.run(run_id)["state"] == "cancelled")
+    assert entries(chat, run_id).count("agent.closed") == 1
+    assert chat.run(busy)["state"] == "running"
+    chat.chat = "43"  # Another chat sees none of it
+    assert "no background tasks" in chat.ask("/bg list")["text"]
+    assert "no such background task" in chat.ask(f"/bg status {task}")["text"]
+
+
+def test_a_failed_task_is_one_message(daemon):
+    daemon.home.joinpath("argos.yaml").write_text(
+        "provider:\n  kind: openai\n  model: m\n  key: env:NO_SUCH_KEY\n")
+    daemon.start()
+    chat = Chat(daemon)
+    run_id, task = start(chat, "hello")
+    result = chat.hear()
+    assert result["kind"] == "error" and result["text"].startswith(f"❌ Background task {task} failed: ")
+    assert "no provider credentials configured" in result["text"]
+    assert entries(chat, run_id) == ["agent.closed", "run.failed"]
+    assert "Background task started" in chat.ask("/bg again")["text"]  # Nothing came in between
+    chat.peer.close()
+
+
+def test_too_many_are_refused_and_a_late_one_is_stopped(daemon):
+    daemon.home.joinpath("argos.yaml").write_text("background:\n  max_running: 1\n  timeout_s: 2\n")
+    daemon.start()
+    chat = Chat(daemon)
+    run_id, task = start(chat, "!slow 40000")
+    refused = chat.ask("/bg one more")
+    assert refused["kind"] == "error" and "too many" in refused["text"]
+    late = chat.hear()
+    assert late["text"] == f"❌ Background task {task} failed: timed out after 2 s"
+    assert chat.run(run_id)["state"] == "cancelled"
+    start(chat, "room again")
+    chat.peer.close()
+
+
+def test_a_task_survives_the_death_of_the_daemon(daemon):
+    daemon.start()
+    chat = Chat(daemon)
+    run_id, task = start(chat, "!slow 60")
+    daemon.kill()
+    chat.peer.close()
+    daemon.start()
+    chat = Chat(daemon)
+    result = chat.hear()
+    assert result["run_id"] == run_id and "Background task complete" in result["text"]
+    assert entries(chat, run_id).count("agent.closed") == 1
+    chat.peer.close()
+
+
+def test_a_platform_that_nobody_serves_ends_without_a_message(chat):
+    chat.name = "nowhere.main"
+    run_id = chat.say("/background hello")
+    wait_until(lambda: chat.run(run_id) and chat.run(run_id)["state"] == "completed")
+    assert entries(chat, run_id).count("agent.closed") == 1
