@@ -27,6 +27,8 @@ static const measure_t measures[] = {
     { "idle", bench_idle },
     { "stop", bench_stop },
     { "net", bench_net },
+    { "control", bench_control },
+    { "abuse", bench_abuse },
     { "lanes", bench_lanes },
     { "scale", bench_scale },
 };

@@ -71,6 +71,8 @@ void bench_idle (void);
 void bench_stop (void);
 void bench_tcp (void); //  A part of net
 void bench_net (void);
+void bench_control (void);
+void bench_abuse (void);
 void bench_lanes (void);
 void bench_scale (void);
 

@@ -26,6 +26,14 @@
 static char s_body[LOAD_BODY + 1]; //  JSON of spaces
 
 static void
+s_fill (void)
+{
+    memset (s_body, ' ', sizeof s_body - 1);
+    s_body[0] = '{';
+    s_body[1] = '}';
+}
+
+static void
 s_die (wire_t *wire)
 {
     fprintf (stderr, "bench: %s %s\n", wire->header, wire_body (wire));
@@ -136,6 +144,14 @@ s_all_senders (void)
     bench_sqlite_destroy (&bare);
     zmq_ctx_term (context);
     bench_core_stop ();
+}
+
+void
+bench_net (void)
+{
+    s_fill ();
+    bench_tcp ();
+    s_all_senders ();
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -299,11 +315,12 @@ s_control_print (control_t *self, const double *alone)
             .remark = "base: without load" });
 }
 
-static void
-s_control (void)
+void
+bench_control (void)
 {
     control_t control = { .seq = 0 };
     loader_t loaders[LOADERS] = { { .number = 0 } };
+    s_fill ();
     if (bench_core_start () != 0)
         return;
     void *context = zmq_ctx_new ();
@@ -342,15 +359,4 @@ s_control (void)
     wire_close (&control.stopper);
     zmq_ctx_term (context);
     bench_core_stop ();
-}
-
-void
-bench_net (void)
-{
-    memset (s_body, ' ', sizeof s_body - 1);
-    s_body[0] = '{';
-    s_body[1] = '}';
-    bench_tcp ();
-    s_all_senders ();
-    s_control ();
 }
