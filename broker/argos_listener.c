@@ -52,6 +52,17 @@ s_router (void)
     return socket;
 }
 
+//  Handshakes with strangers take time of the thread that does them: when there is a second one,
+//  tcp is in that, and the peers of this host don't wait for it.
+
+static void
+s_set_thread (void *socket, bool tcp)
+{
+    uint64_t threads = tcp ? 2 : 1; //  Bits
+    if (zmq_ctx_get (zsys_init (), ZMQ_IO_THREADS) >= 2)
+        zmq_setsockopt (socket, ZMQ_AFFINITY, &threads, sizeof threads);
+}
+
 //  What a tcp socket needs beside: our key, and the domain that makes libzmq ask the auth actor.
 
 static void
@@ -87,6 +98,7 @@ argos_listener_open (argos_listener_t *self, const char *endpoint, const argos_k
     if (!self->socket)
         return "no socket is left";
     snprintf (name, sizeof name, "%zu", self->place + 1);
+    s_set_thread (self->socket, self->via == ARGOS_VIA_TCP);
     if (self->via == ARGOS_VIA_TCP)
         s_set_curve (self->socket, server);
     if (self->via != ARGOS_VIA_INPROC && !(self->links = argos_links_new (self->socket, name)))

@@ -27,6 +27,7 @@
 
 #define NAME "argosd"
 #define SOCKETS_MAX 8192 //  Of ØMQ; the default of czmq is 1024
+#define IO_THREADS 2     //  Of ØMQ; the second is that of the listeners on tcp
 #define FILES_MAX 65536  //  Descriptors, if the hard limit allows
 #define EXIT_RESTART 75  //  EX_TEMPFAIL: the service manager starts us again
 #define EXIT_CONFIG 78   //  EX_CONFIG
@@ -74,6 +75,7 @@ s_set_up (char *reason, size_t size)
         argos_schema_init (reason) != 0)
         return -1;
     zsys_set_max_sockets (SOCKETS_MAX);
+    zsys_set_io_threads (IO_THREADS);
     zsys_set_logstream (stderr);
     zsys_init ();
     int signal_fd = signalfd (-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -434,6 +434,7 @@ argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans)
     HASH_DEL (self->outstanding, item);
     self->outstanding_count--;
     self->stored++;
+    argos_intake_back (self, item);
     switch (item->op) {
     case ARGOS_ST_COMMIT:
     case ARGOS_ST_READ:

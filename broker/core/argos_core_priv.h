@@ -89,6 +89,13 @@ typedef struct {
     int64_t out_messages, out_bytes; //  To it
 } traffic_t;
 
+//  What a connection has sent that counts in no window
+
+typedef struct {
+    int64_t points; //  So much (argos_penalty.c)
+    int64_t since;  //  Since then, mono msec
+} noise_t;
+
 //  One hello
 
 struct session {
@@ -124,6 +131,8 @@ struct session {
     item_t *items;                           //  Store requests not yet handed over, in order
     int64_t waiting[CLASS_COUNT];            //  How many of them, by class
     class_t ring;                            //  Ring it stands in while it has items
+    int outstanding;                         //  Of its requests with the store
+    noise_t noise;                           //  What it has sent that counts in no window
     session_t *prev, *next;                  //  In that ring
     worker_t *workers;                       //  What it serves
     subscription_t *subscriptions;           //  What it reads
@@ -329,7 +338,16 @@ typedef struct drained {
     char name[ARGOS_NAME_MAX + 1]; //  Full name
 } drained_t;
 
-typedef enum { CUT_CREDIT, CUT_SLOW, CUT_COUNT } cut_t;
+//  A peer that was put out and can't come back yet
+
+typedef struct {
+    char name[ARGOS_NAME_MAX + 1]; //  Full name
+    int64_t until;                 //  Mono msec
+} outcast_t;
+
+#define OUTCASTS 64
+
+typedef enum { CUT_CREDIT, CUT_SLOW, CUT_NOISE, CUT_COUNT } cut_t;
 
 struct argos_core {
     argos_core_config_t config;       //  Copy
@@ -366,6 +384,7 @@ struct argos_core {
     int64_t alone;                    //  Leases of such messages: one at most, but after a restart
     sender_t *senders;                //  By base name
     drained_t *drained;               //  By full name
+    outcast_t outcasts[OUTCASTS];     //  In no order
     int64_t slow_sessions;            //  Whose connection takes nothing
     int64_t cuts[CUT_COUNT];          //  Peers put out, by reason
     int64_t refused[ARGOS_ERR_COUNT]; //  How often each code was sent
@@ -450,6 +469,15 @@ void argos_drain_order (session_t *session, const argos_header_t *header, const 
 bool argos_drain_holds (argos_core_t *self, const char *name);
 void argos_drain_free (argos_core_t *self);
 
+//  argos_penalty.c
+#define COST_WORD 1    //  A word that counts in no window
+#define COST_NONE 48   //  What is no message
+#define COST_HELLO 480 //  Each is a commit
+bool argos_penalty_charge (session_t *session, int cost);
+noise_t argos_penalty_of (argos_core_t *self, uint64_t conn);
+void argos_penalty_begin (argos_core_t *self, const char *name);
+bool argos_penalty_holds (const argos_core_t *self, const char *name);
+
 //  argos_slow.c
 void argos_slow_begin (session_t *session, bool owed);
 void argos_slow_end (session_t *session);
@@ -507,6 +535,7 @@ bool argos_intake_commit (
 bool argos_intake_read (session_t *session, const argos_header_t *header, argos_frame_t **frames);
 void argos_intake_queue (session_t *session, item_t *item);
 void argos_intake_pump (argos_core_t *self);
+void argos_intake_back (argos_core_t *self, const item_t *item);
 void argos_intake_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 void argos_intake_forget (session_t *session);
 void argos_intake_free (item_t *item);

@@ -2,7 +2,8 @@
 //
 //  Invariant: nothing a peer sends can abort: each message ends as an effect or as a refusal that
 //  names its id. Limits: those of argos_header.h, checked here before anything else looks at a
-//  message; 64 messages of a session beyond its window.
+//  message; 64 messages of a session beyond its window; what counts in none is charged
+//  (argos_penalty).
 
 #include "argos_core_priv.h"
 
@@ -200,7 +201,8 @@ s_dispatch (session_t *session, const argos_header_t *header, argos_frame_t **fr
         return;
     }
     if (known && !words[word].counted) {
-        words[word].handle (session, header, frames, count);
+        if (argos_penalty_charge (session, COST_WORD))
+            words[word].handle (session, header, frames, count);
         return;
     }
     int64_t bytes = argos_core_bytes (frames, count);
@@ -237,6 +239,17 @@ s_form (argos_frame_t **frames, size_t count)
     return NULL;
 }
 
+//  Not a message. Refusing it is not for nothing either: who sends little else is put out.
+
+static void
+s_fault (argos_core_t *self, uint64_t conn, const char *id, argos_err_t code, const char *reason)
+{
+    session_t *session = argos_core_session (self, conn);
+    argos_core_refuse (self, conn, id, code, reason, -1, false);
+    if (session && session->open)
+        argos_penalty_charge (session, COST_NONE);
+}
+
 bool
 argos_core_message (
     argos_core_t *self, uint64_t conn, const argos_who_t *who, argos_frame_t **frames, size_t count)
@@ -262,7 +275,7 @@ argos_core_message (
     if (session && session->open)
         argos_session_heard (session);
     if (code != ARGOS_OK)
-        argos_core_refuse (self, conn, header.id, code, reason, -1, false);
+        s_fault (self, conn, header.id, code, reason);
     else if (strcmp (header.type, "hello") == 0)
         argos_hello (self, conn, who, &header, frames[3]);
     else if (!session || !session->open)

@@ -252,6 +252,7 @@ argos_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
     char text[160];
     const argos_keyring_key_t *key = NULL;
     const argos_role_t *role = NULL;
+    const noise_t noise = argos_penalty_of (self, conn);
     argos_err_t code = ARGOS_INVALID;
     json_t *body = argos_core_body (self, conn, header, frame);
     if (!body)
@@ -267,6 +268,9 @@ argos_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
         argos_core_refuse (self, conn, header->id, code, wrong, -1, false);
     else if (HASH_CNT (hh_number, self->numbers) > SESSIONS_MAX)
         argos_core_refuse (self, conn, header->id, ARGOS_BUSY, "too many sessions", -1, false);
+    else if (argos_penalty_holds (self, hello.name))
+        argos_core_refuse (self, conn, header->id, ARGOS_BUSY,
+            "you were put out a moment ago; come again in 5 s", -1, false);
     else if (!s_displace (self, conn, &hello))
         argos_core_refuse (self, conn, header->id, ARGOS_SUPERSEDED, NULL, -1, false);
     else {
@@ -274,7 +278,9 @@ argos_hello (argos_core_t *self, uint64_t conn, const argos_who_t *who,
         session->role = role;
         s_keep_key (session, who, key);
         session->drained = argos_drain_holds (self, session->name);
+        session->noise = noise;
         s_begin (self, who, session, header, &hello);
+        argos_penalty_charge (session, COST_HELLO);
     }
     json_decref (body);
 }

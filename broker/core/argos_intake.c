@@ -4,7 +4,8 @@
 //  Invariant: frames of one peer are handed to the store in the order in which they came; among
 //  peers, commits under a lease go first, then who has something urgent, then the rest in rotation.
 //  What comes from outside a lease is bounded, what follows from accepted work is always taken.
-//  Limits: 128 requests are with the store at a time.
+//  Limits: 128 requests are with the store at a time, 64 of one peer: then what another one sends
+//  is in the next batch but one at the latest.
 
 #include "argos_buggify.h"
 #include "argos_core_priv.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define OUTSTANDING_MAX 128 //  Requests handed to the store and not answered
+#define SHARE_MAX 64 //  Of these, of one peer; our actors work for all and have no such limit
 
 item_t *
 argos_intake_item (argos_core_t *self, argos_storage_op_t op, size_t part_count)
@@ -61,13 +63,15 @@ static class_t
 s_class (const session_t *session)
 {
     class_t rank = CLASS_LEASED;
+    if (session->outstanding >= SHARE_MAX && !argos_role_all (session->role))
+        return CLASS_COUNT;
     while (rank < CLASS_COUNT && session->waiting[rank] == 0)
         rank++;
     return rank;
 }
 
 //  Put the session into the ring of its most urgent item; that item pulls forward what was sent
-//  before it.
+//  before it. One that has its share with the store stands in none.
 
 static void
 s_place (session_t *session)
@@ -174,6 +178,7 @@ static void
 s_hand_over (session_t *session, item_t *item)
 {
     argos_core_t *self = session->core;
+    session->outstanding++;
     s_take_out (session, item);
     item->tag = ++self->last_tag;
     HASH_ADD (hh, self->outstanding, tag, sizeof item->tag, item);
@@ -184,6 +189,18 @@ s_hand_over (session_t *session, item_t *item)
     for (size_t i = 0; i < item->part_count; i++)
         s_reserve (&item->parts[i], &req->parts[i]);
     self->io.store (self->io.ctx, req);
+}
+
+//  The store has answered: whose it was may have a further one.
+
+void
+argos_intake_back (argos_core_t *self, const item_t *item)
+{
+    session_t *session = argos_session_find (self, item->session);
+    if (!session)
+        return;
+    session->outstanding--;
+    s_place (session);
 }
 
 void

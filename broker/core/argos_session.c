@@ -175,6 +175,7 @@ argos_session_cut (session_t *session, cut_t why, int strikes)
     } reasons[CUT_COUNT] = {
         [CUT_CREDIT] = { ARGOS_CREDIT, "disconnected: 64 messages beyond the window" },
         [CUT_SLOW] = { ARGOS_BUSY, "disconnected: the connection has taken nothing for too long" },
+        [CUT_NOISE] = { ARGOS_CREDIT, "disconnected: too much in 10 s that counts in no window" },
     };
     argos_core_t *self = session->core;
     uint64_t conn = session->conn;
@@ -183,6 +184,8 @@ argos_session_cut (session_t *session, cut_t why, int strikes)
     self->cuts[why]++;
     argos_core_refuse (self, conn, "", reasons[why].code, reasons[why].reason, -1, false);
     argos_session_end (&session, strikes);
+    if (why != CUT_SLOW)
+        argos_penalty_begin (self, name);
     if (self->io.close)
         self->io.close (self->io.ctx, conn);
     if (self->io.put_out)

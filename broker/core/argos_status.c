@@ -52,8 +52,8 @@ argos_status_answer (session_t *session, json_t *asked)
         if (self->refused[code])
             json_object_set_new (refused, argos_err_name ((argos_err_t) code),
                 json_integer ((json_int_t) self->refused[code]));
-    json_t *cuts = json_pack ("{s:I,s:I}", "credit", (json_int_t) self->cuts[CUT_CREDIT], "slow",
-        (json_int_t) self->cuts[CUT_SLOW]);
+    json_t *cuts = json_pack ("{s:I,s:I,s:I}", "credit", (json_int_t) self->cuts[CUT_CREDIT],
+        "slow", (json_int_t) self->cuts[CUT_SLOW], "noise", (json_int_t) self->cuts[CUT_NOISE]);
     return json_pack ("{s:s,s:I,s:I,s:o,s:o,s:I,s:I,s:o,s:o}", "store", self->store_id, "boot",
         (json_int_t) self->config.boot, "uptime_ms", (json_int_t) (self->mono - self->started),
         "sessions", s_sessions (self), "services", s_services (self), "topics",

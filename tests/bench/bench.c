@@ -120,6 +120,7 @@ main (int argc, char **argv)
     }
     s_find_build ();
     atexit (s_clean);
+    zsys_set_io_threads (2); //  As argosd
     zsys_init ();
     bench_head ();
     for (size_t i = 0; i < MEASURES; i++) {

@@ -1,10 +1,11 @@
 //  bench_abuse - what one abusive peer does to the others: the p99 of a well-behaved peer's
-//  requests and durable messages, with it and without.
+//  requests and durable messages.
 //
 //  Invariant: the well-behaved ask a worker once a millisecond, store a message every other one and
-//  publish 2,000 entries a second, all over ipc, never two on the way; base and abuse take turns in
-//  one run, and the median of the rounds counts. The abuser is a thread of lower priority, for it
-//  has a machine of its own elsewhere: what is measured is what it makes the broker do.
+//  publish 2,000 entries a second, all over ipc, never two on the way. In the base the abuser does
+//  the same to a ROUTER that throws everything away, so that what it and a bare receiver take of
+//  this machine is on both sides. Base and abuse take turns in one run, and the median of the
+//  rounds counts.
 
 #include "bench.h"
 #include "bench_core.h"
@@ -13,8 +14,6 @@
 #include <arpa/inet.h>
 #include <czmq.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 
 #define ROUND_MS 2000   //  Of base, and of abuse
@@ -26,7 +25,6 @@
 #define BURST 512       //  Messages of an abuser between two looks
 #define CROWD 128       //  Connections of one that only connects
 #define SLICE_MS 50     //  How often a thread looks whether it is to end
-#define NICER 10        //  Priority of an abuser
 
 typedef struct {
     const char *name;      //  Of the peer
@@ -35,6 +33,15 @@ typedef struct {
     bench_samples_t times; //  Of its messages, while s_measuring
 } player_t;
 
+//  Whom the abuser abuses
+
+typedef struct {
+    bool bare;             //  The one that throws everything away
+    char ipc[64], tcp[64]; //  Its doors
+    char server_key[41];   //  Its public key
+} target_t;
+
+static target_t s_target;       //  Now
 static atomic_bool s_over;      //  All are to end
 static atomic_bool s_measuring; //  Samples count
 static atomic_bool s_abusing;   //  The abuser is to go on
@@ -148,20 +155,20 @@ s_feed (void *arg)
 //  ------------------------------------------------------------------------------------------------
 //  The abusers: each does it once, more or less, and is called again and again
 
-//  A session, however long it takes; false when it is over before.
+//  A session, however long it takes; false when it is over before. The bare one answers nothing.
 
 static bool
 s_enter (wire_t *wire, void *context)
 {
-    if (wire_hello (wire, context, bench_core_ipc (), "bench.abuser", NULL) != 0)
+    if (wire_hello (wire, context, s_target.ipc, "bench.abuser", NULL) != 0)
         return false;
-    while (atomic_load (&s_abusing))
+    while (atomic_load (&s_abusing) && !s_target.bare)
         if (wire_recv (wire, SLICE_MS) && strcmp (wire->type, "welcome") == 0) {
             wire->granted = wire_number (wire_body (wire), "messages");
             wire->bytes_ok = wire_number (wire_body (wire), "bytes");
             return true;
         }
-    return false;
+    return s_target.bare;
 }
 
 //  Not at once: libzmq 4.3.4 ends the process when a connection is lost just as its socket is
@@ -286,9 +293,9 @@ s_knock (void *context)
     int fds[CROWD];
     struct sockaddr_un local = { .sun_family = AF_UNIX };
     struct sockaddr_in remote = { .sin_family = AF_INET, .sin_addr = { htonl (INADDR_LOOPBACK) } };
-    const char *name = bench_core_ipc () + strlen ("ipc://@");
+    const char *name = s_target.ipc + strlen ("ipc://@");
     memcpy (local.sun_path + 1, name, strlen (name));
-    remote.sin_port = htons ((uint16_t) atoi (strrchr (bench_core_tcp (), ':') + 1));
+    remote.sin_port = htons ((uint16_t) strtoul (strrchr (s_target.tcp, ':') + 1, NULL, 10));
     for (int i = 0; i < CROWD; i++) {
         //  Through void: the structs share their beginning by contract
         const void *address = i % 2 ? (const void *) &local : (const void *) &remote;
@@ -309,7 +316,6 @@ static void
 s_unknown (void *context)
 {
     void *sockets[CROWD / 8];
-    const argos_key_t *known = bench_core_key ();
     const int zero = 0;
     char public_key[41], secret_key[41];
     if (zmq_curve_keypair (public_key, secret_key) != 0)
@@ -318,10 +324,10 @@ s_unknown (void *context)
         sockets[i] = zmq_socket (context, ZMQ_DEALER);
         zmq_setsockopt (sockets[i], ZMQ_LINGER, &zero, sizeof zero);
         zmq_setsockopt (
-            sockets[i], ZMQ_CURVE_SERVERKEY, known->server_key, sizeof known->server_key);
+            sockets[i], ZMQ_CURVE_SERVERKEY, s_target.server_key, sizeof s_target.server_key);
         zmq_setsockopt (sockets[i], ZMQ_CURVE_PUBLICKEY, public_key, sizeof public_key);
         zmq_setsockopt (sockets[i], ZMQ_CURVE_SECRETKEY, secret_key, sizeof secret_key);
-        zmq_connect (sockets[i], bench_core_tcp ());
+        zmq_connect (sockets[i], s_target.tcp);
     }
     bench_pause (4);
     for (int i = 0; i < CROWD / 8; i++)
@@ -331,26 +337,62 @@ s_unknown (void *context)
 static const struct {
     const char *name;    //  In the table
     void (*fn) (void *); //  Does it once; a context
+    bool fair;           //  Is no abuse, and there for comparison
 } abuses[] = {
-    { "fills its window with durable messages", s_greedy },
-    { "sends beyond its window", s_beyond },
-    { "sends parts of 2 MiB", s_oversize },
-    { "sends garbage for headers", s_garbage },
-    { "pings without end", s_chatter },
-    { "reads no entry of its topic", s_slow },
-    { "connects and says nothing", s_knock },
-    { "shows keys that nobody knows", s_unknown },
+    { "a busy peer: its window is always full", s_greedy, true },
+    { "sends beyond its window", s_beyond, false },
+    { "sends parts of 2 MiB", s_oversize, false },
+    { "sends garbage for headers", s_garbage, false },
+    { "pings without end", s_chatter, false },
+    { "reads no entry of its topic", s_slow, false },
+    { "connects and says nothing", s_knock, false },
+    { "shows keys that nobody knows", s_unknown, false },
 };
 
 static void *
 s_abuse (void *arg)
 {
     void (*const *fn) (void *) = arg;
-    int now = getpriority (PRIO_PROCESS, 0) + NICER;
-    setpriority (PRIO_PROCESS, (id_t) syscall (SYS_gettid), now < 19 ? now : 19);
-    void *context = zmq_ctx_new (); //  Its thread has our priority
+    void *context = zmq_ctx_new ();
     while (atomic_load (&s_abusing))
         (*fn) (context);
+    zmq_ctx_term (context);
+    return NULL;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The bare one
+
+static target_t s_bare = { .bare = true };
+
+static void *
+s_throw_away (void *arg)
+{
+    (void) arg;
+    char public_key[41], secret_key[41];
+    const int64_t max = 1 << 20;
+    const int slice = SLICE_MS, one = 1;
+    void *context = zmq_ctx_new (), *local = zmq_socket (context, ZMQ_ROUTER),
+         *remote = zmq_socket (context, ZMQ_ROUTER);
+    if (zmq_curve_keypair (public_key, secret_key) != 0)
+        abort ();
+    zmq_setsockopt (remote, ZMQ_CURVE_SERVER, &one, sizeof one);
+    zmq_setsockopt (remote, ZMQ_CURVE_SECRETKEY, secret_key, sizeof secret_key);
+    zmq_setsockopt (local, ZMQ_MAXMSGSIZE, &max, sizeof max);
+    memcpy (s_bare.server_key, public_key, sizeof public_key);
+    snprintf (s_bare.ipc, sizeof s_bare.ipc, "ipc://@argos-bench-bare-%d", (int) getpid ());
+    snprintf (s_bare.tcp, sizeof s_bare.tcp, "tcp://127.0.0.1:%d", bench_port ());
+    if (zmq_bind (local, s_bare.ipc) != 0 || zmq_bind (remote, s_bare.tcp) != 0)
+        exit (1);
+    zmq_setsockopt (local, ZMQ_RCVTIMEO, &slice, sizeof slice);
+    while (!atomic_load (&s_over)) {
+        zmq_msg_t frame;
+        zmq_msg_init (&frame);
+        zmq_msg_recv (&frame, local, 0); //  Nobody gets as far over tcp
+        zmq_msg_close (&frame);
+    }
+    zmq_close (local);
+    zmq_close (remote);
     zmq_ctx_term (context);
     return NULL;
 }
@@ -362,50 +404,78 @@ s_abuse (void *arg)
 static void
 s_round (player_t *players, double *ret_p99)
 {
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++)
         bench_samples_clear (&players[i].times);
     atomic_store (&s_measuring, true);
     bench_pause (ROUND_MS);
     atomic_store (&s_measuring, false);
     bench_pause (SLICE_MS);
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++)
         ret_p99[i * BENCH_ROUNDS] = bench_percentile (&players[i].times, 0.99);
+}
+
+//  One round with an abuser.
+
+static void
+s_abused (player_t *players, size_t abuse, const target_t *target, double *ret_p99)
+{
+    pthread_t thread;
+    void (*fn) (void *) = abuses[abuse].fn;
+    s_target = *target;
+    atomic_store (&s_abusing, true);
+    if (pthread_create (&thread, NULL, s_abuse, &fn) != 0)
+        abort ();
+    bench_pause (SETTLE_MS);
+    s_round (players, ret_p99);
+    atomic_store (&s_abusing, false);
+    pthread_join (thread, NULL);
+    bench_pause (SETTLE_MS);
 }
 
 static void
 s_measure (player_t *players, size_t abuse)
 {
     double base[2][BENCH_ROUNDS], ours[2][BENCH_ROUNDS];
-    void (*fn) (void *) = abuses[abuse].fn;
+    target_t core = { .bare = false };
+    snprintf (core.ipc, sizeof core.ipc, "%s", bench_core_ipc ());
+    snprintf (core.tcp, sizeof core.tcp, "%s", bench_core_tcp ());
+    memcpy (core.server_key, bench_core_key ()->server_key, sizeof core.server_key);
     for (int round = 0; round < BENCH_ROUNDS; round++) {
-        pthread_t thread;
-        s_round (players, &base[0][round]);
-        atomic_store (&s_abusing, true);
-        if (pthread_create (&thread, NULL, s_abuse, &fn) != 0)
-            abort ();
-        bench_pause (SETTLE_MS);
-        s_round (players, &ours[0][round]);
-        atomic_store (&s_abusing, false);
-        pthread_join (thread, NULL);
-        bench_pause (SETTLE_MS);
+        s_abused (players, abuse, &s_bare, &base[0][round]);
+        s_abused (players, abuse, &core, &ours[0][round]);
     }
     for (int i = 0; i < 2; i++)
         bench_print (&(bench_row_t){ .name = i ? "  p99 of durable messages" : abuses[abuse].name,
             .unit = "ms",
             .base = bench_median (base[i]),
             .ours = bench_median (ours[i]),
-            .target = 2,
+            .target = abuses[abuse].fair ? 0 : 2,
             .at_most = true });
+}
+
+static void
+s_print_alone (player_t *players)
+{
+    double alone[2][BENCH_ROUNDS];
+    for (int round = 0; round < BENCH_ROUNDS; round++)
+        s_round (players, &alone[0][round]);
+    for (int i = 0; i < 2; i++)
+        bench_print (
+            &(bench_row_t){ .name = i ? "  p99 of durable messages" : "p99 of requests, no abuser",
+                .unit = "ms",
+                .ours = bench_median (alone[i]) });
 }
 
 void
 bench_abuse (void)
 {
     player_t players[] = { { "bench.asks", s_ask, 0, { 0 } }, { "bench.keeps", s_keep, 0, { 0 } },
-        { "bench.echo", s_echo, 0, { 0 } }, { "bench.feed", s_feed, 0, { 0 } } };
+        { "bench.echo", s_echo, 0, { 0 } }, { "bench.feed", s_feed, 0, { 0 } },
+        { "", s_throw_away, 0, { 0 } } };
     const int count = sizeof players / sizeof *players;
     memset (s_body, ' ', sizeof s_body - 1);
-    memcpy (s_body, "{}", 2);
+    s_body[0] = '{';
+    s_body[1] = '}';
     if (bench_core_start () != 0)
         return;
     for (int i = count - 1; i >= 0; i--) { //  Who serves first
@@ -413,6 +483,7 @@ bench_abuse (void)
             abort ();
         bench_pause (SLICE_MS);
     }
+    s_print_alone (players);
     for (size_t abuse = 0; abuse < sizeof abuses / sizeof *abuses; abuse++)
         s_measure (players, abuse);
     atomic_store (&s_over, true);
