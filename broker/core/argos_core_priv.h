@@ -238,7 +238,7 @@ struct lane {
     service_t *service;     //  Its service
     char *key;              //  Its key, ours
     lane_state_t state;     //  See above
-    lane_t **list;          //  Ready list that it stands in; NULL = none
+    lane_t **list;          //  List that it stands in; NULL = none
     lane_t *prev, *next;    //  In that list
     entry_t *entries;       //  In order of seq
     int64_t count, bytes;   //  Of them
@@ -380,6 +380,7 @@ struct argos_core {
     int64_t stored;                   //  Answers of the store
     int64_t rings_bytes;              //  All rings together
     struct intern *types;             //  Interned type names
+    lane_t *careful;                  //  Lanes that wait for the turn of a suspect message
     int64_t careful_until;            //  Before this no message with 8 strikes is leased
     int64_t alone;                    //  Leases of such messages: one at most, but after a restart
     sender_t *senders;                //  By base name

@@ -101,6 +101,37 @@ argos_lane_not_alone (lane_t *lane)
     lane->alone = false;
 }
 
+//  It has ended well, so it does not crash anybody: the next one need not wait for the time between
+//  two crashes. Or those beside whom a process has died twice would be served 5 s apart.
+
+static void
+s_cleared (argos_core_t *self)
+{
+    lane_t *lane = self->careful;
+    self->careful_until = self->mono;
+    if (!lane || self->alone)
+        return;
+    lane->park_until = 0;
+    argos_lane_settle (lane);
+}
+
+//  A lane that is parked until then; those that wait for the turn of a suspect message stand in a
+//  list, in order.
+
+static void
+s_park (lane_t *lane)
+{
+    argos_core_t *self = lane->service->core;
+    if (!lane->careful || lane->list != &self->careful)
+        argos_lane_unlink (lane);
+    if (lane->careful && !lane->list) {
+        lane->list = &self->careful;
+        DL_APPEND (self->careful, lane);
+    }
+    lane->state = LANE_PARKED;
+    argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
+}
+
 //  Asked when the lane would be leased, since many may have become ready while nobody served them.
 //  Returns whether it waits (parked) for its turn.
 
@@ -110,11 +141,9 @@ argos_lane_hold_back (lane_t *lane)
     argos_core_t *self = lane->service->core;
     if (!s_suspect (lane) || (!self->alone && self->careful_until <= self->mono))
         return false;
-    argos_lane_unlink (lane);
-    lane->state = LANE_PARKED;
     lane->careful = true;
     lane->park_until = self->alone ? self->mono + CAREFUL_GAP_MS : self->careful_until;
-    argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
+    s_park (lane);
     return true;
 }
 
@@ -166,11 +195,8 @@ argos_lane_settle (lane_t *lane)
         if (lane->inserting == 0)
             s_free_lane (lane);
     }
-    else if (s_waits (lane)) {
-        argos_lane_unlink (lane);
-        lane->state = LANE_PARKED;
-        argos_timer_set (&self->timers, &lane->timer, lane->park_until, s_parked, lane);
-    }
+    else if (s_waits (lane))
+        s_park (lane);
     else {
         argos_timer_clear (&self->timers, &lane->timer);
         lane->park_until = 0;
@@ -481,6 +507,7 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
 {
     service_t *service = lane->service;
     uint64_t session = 0;
+    bool alone = lane->alone, cleared = false;
     for (size_t i = 0; i < count; i++) {
         //  NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed is taken out of its list before
         entry_t *entry = s_find (lane->entries, gone[i]);
@@ -489,8 +516,10 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
         //  NOLINTEND(clang-analyzer-unix.Malloc)
         if (!entry)
             continue;
-        if (lane->state == LANE_LEASED && lane->head == entry->seq)
+        if (lane->state == LANE_LEASED && lane->head == entry->seq) {
             session = s_unlease (lane);
+            cleared = alone;
+        }
         if (entry->shown && lane->shown > 0)
             lane->shown--;
         if (entry->lane)
@@ -502,6 +531,8 @@ argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count)
     argos_lane_settle (lane);
     if (session)
         argos_service_free_slot (service, session);
+    if (cleared)
+        s_cleared (service->core);
 }
 
 //  Whether one more side message may be shown to the holder. A silent one gets it when it speaks

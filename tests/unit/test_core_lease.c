@@ -257,6 +257,31 @@ test_parked_over_restart (void **state)
     assert_int_equal (pair_leased (1, "a").attempt, 1);
 }
 
+//  Those that were beside a process that died twice are cleared one by one, without a pause.
+
+static void
+test_the_innocent_do_not_wait (void **state)
+{
+    static const char *const ids[] = { "a", "b", "c" };
+    (void) state;
+    pair_begin (3);
+    for (size_t i = 0; i < 3; i++)
+        pair_put (ids[i], ids[i], "");
+    for (int64_t instance = 11; instance < 13; instance++) {
+        for (size_t i = 0; i < 3; i++)
+            pair_leased (1, ids[i]);
+        pair_hello (1, "worker", instance, "");
+        pair_serve (1, "work", 3);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        pair_lease_t lease = pair_leased (1, ids[i]);
+        core_expect_nothing (1);
+        pair_commit (1, "done", lease, 1);
+        pair_accepted (1, "c1");
+    }
+    core_expect_nothing (1);
+}
+
 static void
 test_reject (void **state)
 {
@@ -455,8 +480,9 @@ main (void)
         PAIR_TEST (test_lease_outlives_restart), PAIR_TEST (test_in_process_holder),
         PAIR_TEST (test_unreachable_worker), PAIR_TEST (test_release),
         PAIR_TEST (test_parked_over_restart), PAIR_TEST (test_reject), PAIR_TEST (test_strikes),
-        PAIR_TEST (test_side), PAIR_TEST (test_side_at_once),
-        PAIR_TEST (test_side_of_a_done_to_its_own_lane), PAIR_TEST (test_side_waits_with_the_lane),
-        PAIR_TEST (test_side_after_resume), PAIR_TEST (test_side_to_a_deaf_holder) };
+        PAIR_TEST (test_the_innocent_do_not_wait), PAIR_TEST (test_side),
+        PAIR_TEST (test_side_at_once), PAIR_TEST (test_side_of_a_done_to_its_own_lane),
+        PAIR_TEST (test_side_waits_with_the_lane), PAIR_TEST (test_side_after_resume),
+        PAIR_TEST (test_side_to_a_deaf_holder) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
