@@ -35,6 +35,14 @@ foreach (folder IN ITEMS sim bench)
     endif ()
 endforeach ()
 
+#  The link of the tests with faults of the network
+
+add_executable (argos-relay ${CMAKE_SOURCE_DIR}/tests/net/argos_relay.c)
+set_target_properties (argos-relay PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if (NOT ARGOS_TESTS)
+    set_target_properties (argos-relay PROPERTIES EXCLUDE_FROM_ALL ON)
+endif ()
+
 #  tests/fuzz/fuzz_NAME.c: one libFuzzer program each
 
 if (ARGOS_FUZZ)

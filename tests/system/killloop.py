@@ -21,7 +21,7 @@ import replay  # noqa: E402
 CHATS = 6
 CALM_S = (0.05, 1.2)  # Between two kills
 CLIENT_SHARE = 0.3
-END_S = 60
+END_S = 120
 SETTINGS = """provider: {kind: rehearsal}
 gateway: {queue_max: 1000}
 broker: {lease_ms: 2000, quiet_ms: 1000, ping_ms: 500}
@@ -30,6 +30,8 @@ log: {level: warn}
 
 
 class KillLoop:
+    chats = CHATS
+
     def __init__(self, folder, seed):
         self.folder, self.seed = pathlib.Path(folder), seed
         self.random = random.Random(seed)
@@ -40,9 +42,9 @@ class KillLoop:
 
     def prepare(self):
         self.log.mkdir()
-        self.daemon.home.mkdir()
+        self.daemon.home.mkdir(exist_ok=True)
         (self.daemon.home / "argos.yaml").write_text(SETTINGS)
-        for name in ("sent", "accepted", "world", "tools"):
+        for name in ("sent", "accepted", "world", "tools", "refused"):
             (self.log / name).touch()
         self.daemon.start()
         assert self.daemon.stop() == 0, self.daemon.text()
@@ -58,8 +60,17 @@ class KillLoop:
 
     def start_client(self):
         script = pathlib.Path(__file__).with_name("killloop_client.py")
-        command = [sys.executable, "-B", str(script), str(self.daemon.home), str(self.log), str(self.seed), str(CHATS)]
+        command = [*self.client_prefix(), sys.executable, "-B", str(script), str(self.daemon.home), str(self.log), str(self.seed), str(self.chats),
+                   *self.client_door()]
         self.client = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+    def client_prefix(self):
+        """Words before its command."""
+        return []
+
+    def client_door(self):
+        """Endpoint and key file; none: the ipc socket of the home."""
+        return []
 
     def kill_one(self):
         # The one use of time itself: the instant of a kill is to be any
@@ -80,6 +91,10 @@ class KillLoop:
         self.prepare()
         for _ in range(kills):
             self.kill_one()
+        self.finish()
+
+    def finish(self):
+        """Nothing more is sent; wait until everything is delivered."""
         (self.log / "stop").touch()
         assert self.client.wait(END_S) == 0
         assert self.daemon.stop() == 0, self.daemon.text()
@@ -89,6 +104,9 @@ class KillLoop:
             self.client.kill()
             self.client.wait()
         self.daemon.close()
+
+    def told(self):
+        return f"{self.kills['argosd']} kills of argosd, {self.kills['client']} of the client"
 
     # What must hold
 
@@ -107,9 +125,8 @@ class KillLoop:
             "SELECT what, row, lane, lease, holder, attempt, n FROM history ORDER BY number"))
         lost = self.check_tools()
         unknown = self.check_transcripts(database, sent)
-        return (f"{len(sent)} turns, {self.kills['argosd']} kills of argosd, {self.kills['client']} of the client, "
-                f"{marked} second effects marked, {lost} tools not run, {unknown} tool results unknown, "
-                f"{events} changes of the queue that the model has")
+        return (f"{len(sent)} turns, {self.told()}, {marked} second effects marked, {lost} tools not run, "
+                f"{unknown} tool results unknown, {events} changes of the queue that the model has")
 
     def check_deliveries(self, database, sent):
         """One final delivery for each message; a second effect only with a higher attempt; the order of each chat."""
@@ -130,6 +147,8 @@ class KillLoop:
             assert numbers == sorted(numbers), f"chat {chat} is out of order: {numbers}"
         receipts = dict(database.execute("SELECT run_id, count (*) FROM receipts GROUP BY run_id"))
         assert set(receipts.values()) == {1} and len(receipts) == len(sent)
+        unasked = {line[0] for line in self.lines("accepted")} - {f"kill:{chat}:{number}" for chat, number in sent}
+        assert not unasked, f"accepted and never sent: {unasked}"
         return sum(len(values) - 1 for values in attempts.values())
 
     def check_tools(self):

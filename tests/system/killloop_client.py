@@ -1,10 +1,11 @@
-"""The client of the kill loop, a process of its own that is killed too: killloop_client.py HOME LOG SEED CHATS
+"""The client of the kill loop, a process of its own that is killed too: killloop_client.py HOME LOG SEED CHATS [ENDPOINT KEY-FILE]
 
 It sends numbered messages to each chat, one after the other is answered, until LOG/stop exists, and delivers what comes. What the
 outside world would remember is appended to LOG/world before the delivery is ended: one line for each effect, with the attempt. The
 next number of a chat follows from LOG/sent.
 """
 import collections
+import json
 import pathlib
 import random
 import sys
@@ -25,16 +26,17 @@ def text_of(seed, log, chat, number):
 
 
 class Client:
-    def __init__(self, home, log, seed, chats):
+    def __init__(self, home, log, seed, chats, endpoint=None, key=None):
         home, self.log, self.seed, self.chats = pathlib.Path(home), pathlib.Path(log), seed, int(chats)
         other = home / "run" / "broker.endpoint"
-        endpoint = other.read_text() if other.exists() else f"ipc://{home}/run/broker.sock"
+        endpoint = endpoint or (other.read_text() if other.exists() else f"ipc://{home}/run/broker.sock")
         self.sent_file = open(self.log / "sent", "a", buffering=1)
         self.accepted_file = open(self.log / "accepted", "a", buffering=1)
         self.world_file = open(self.log / "world", "a", buffering=1)
+        self.refused_file = open(self.log / "refused", "a", buffering=1)
         self.next = collections.Counter()
         self.waiting = collections.defaultdict(set)  # Numbers of a chat that are not delivered yet
-        self.platform = Platform(endpoint, "kill.main", "deliver.test.kill")
+        self.platform = Platform(endpoint, "kill.main", "deliver.test.kill", key=json.loads(pathlib.Path(key).read_text()) if key else None)
 
     def lines(self, name):
         # A killed writer may leave half a line; the writes are single, so only the last can be
@@ -80,8 +82,10 @@ class Client:
                     self.accepted_file.write(event[1] + "\n")
                 elif event[0] == "deliver":
                     self.deliver(event[2], event[3])
+                elif event[0] == "refused":
+                    self.refused_file.write(f"{event[1]} {event[2]}\n")
         self.platform.close()
 
 
 if __name__ == "__main__":
-    Client(*sys.argv[1:5]).run()
+    Client(*sys.argv[1:7]).run()

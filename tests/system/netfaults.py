@@ -1,7 +1,11 @@
-"""The kill loop between two hosts: core and agents in network namespaces of their own, over tcp + CURVE, and what happens to a network.
+"""The kill loop between two hosts, over tcp + CURVE: the core in one network namespace, agents, tools and the platform in another, and what happens
+to processes and to the link between them, which is a relay of our own (tests/net/argos_relay.c).
 
-netfaults.py [FAULTS] [SEED]: prints the seed; with the same seed the same faults come after the same times. Needs root.
+netfaults.py [MESSAGES] [SEED]: until so many messages were sent, and each fault was there. Prints the seed; with the same seed the same faults
+come after the same times. Needs root.
 """
+import collections
+import json
 import os
 import random
 import shutil
@@ -17,6 +21,19 @@ from killloop import KillLoop
 
 FAULT_S = (0.2, 4.0)  # How long one lasts
 CORE, EDGE = "10.77.0.1", "10.77.0.2"
+DENIED = 77  # Exit code of the relay
+
+WEATHER = {"loss of 30 %": "loss=30", "delay of 50 to 200 ms": "delay=50-200", "reordering": "delay=5-20 reorder=25",
+           "doubled packets": "duplicate=30", "loss, delay, reordering": "loss=10 delay=20-80 reorder=10 duplicate=5"}
+SEEN = {"loss of 30 %": "lost", "reordering": "reordered", "doubled packets": "duplicated"}  # What the relay must have counted then
+
+#  Why the core may refuse; anything else is a fault of ours
+EXPLAINED = {
+    "no_session": "the session had ended with its core, or in silence",
+    "superseded": "another connection of that name was newer",
+    "gone": "the peer that had a request was killed or silent",
+    "fenced": "the lease had ended in silence and was another's",
+}
 
 
 def run(*words, check=True):
@@ -24,29 +41,39 @@ def run(*words, check=True):
 
 
 class Net:
-    """Two namespaces with a wire between them."""
+    """Two namespaces, and the relay between them."""
 
-    def __init__(self):
+    def __init__(self, seed=0):
         self.core, self.edge = (f"argos-{os.getpid()}-{name}" for name in ("core", "edge"))
+        self.seed, self.relay = seed, None
+        self.packets = collections.Counter()  # What happened to them
 
     def open(self):
         """Returns why it can't, or None."""
         if not shutil.which("ip") or not shutil.which("tc"):
             return "the package iproute2 is not installed"
-        for name, peer in ((self.core, None), (self.edge, None)):
+        for name in (self.core, self.edge):
             made = run("ip", "netns", "add", name, check=False)
             if made.returncode:
                 return made.stdout.strip()
-        made = run("ip", "-n", self.core, "link", "add", "wire", "type", "veth", "peer", "name", "wire", "netns", self.edge, check=False)
-        if made.returncode:
-            return made.stdout.strip()
+        spaces = [f"/run/netns/{name}" for name in (self.core, self.edge)]
+        self.relay = subprocess.Popen([str(BUILD / "tests" / "argos-relay"), str(self.seed), "wire", *spaces], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if self.relay.stdout.readline() != "ready\n":
+            why = self.relay.stderr.read().strip()
+            assert self.relay.wait() == DENIED, why
+            return why
         for name, address in ((self.core, CORE), (self.edge, EDGE)):
             run("ip", "-n", name, "address", "add", f"{address}/24", "dev", "wire")
             run("ip", "-n", name, "link", "set", "lo", "up")
+            run("ip", "-n", name, "link", "set", "wire", "addrgenmode", "none")  # No IPv6: it would speak by itself
             run("ip", "-n", name, "link", "set", "wire", "up")
         return None
 
     def close(self):
+        if self.relay:
+            self.relay.stdin.close()
+            self.relay.wait()
         for name in (self.core, self.edge):
             run("ip", "netns", "delete", name, check=False)
 
@@ -54,6 +81,14 @@ class Net:
         return ["ip", "netns", "exec", name]
 
     #  Each fault: how it begins, how it ends
+
+    def weather(self, words=""):
+        """What the relay does to packets from now on. Returns what it did before, by name."""
+        self.relay.stdin.write(words + "\n")
+        self.relay.stdin.flush()
+        counts = collections.Counter({name: int(count) for name, count in (word.split("=") for word in self.relay.stdout.readline().split())})
+        self.packets += counts
+        return counts
 
     def down(self):
         run("ip", "-n", self.core, "link", "set", "wire", "down")
@@ -78,17 +113,41 @@ class Net:
 
 
 class NetFaults(KillLoop):
-    def __init__(self, folder, seed, net):
+    """fault_s: how long a fault lasts, at least and at most."""
+
+    chats = 40
+
+    def __init__(self, folder, seed, net, fault_s=FAULT_S):
         super().__init__(folder, seed)
-        self.net = net
+        self.net, self.fault_s = net, fault_s
+        self.refused = collections.Counter()  # By the cores, by code
+        self.deck = []
         self.daemon.prefix = net.inside(net.core)
         self.daemon.edge = Edge(self.daemon.home, BUILD, self.daemon._say, host=CORE, prefix=net.inside(net.edge))
+
+    def argos(self, *words):
+        made = subprocess.run([str(BUILD / "argos"), "--home", str(self.daemon.home), "--json", *words], check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(made.stdout)
+
+    #  The platform is on the other host, with a key of its own
+
+    def prepare(self):
+        self.daemon.home.mkdir()
+        self.key = self.argos("keys", "new", "kill.main", "--role", "adapter", "--platform", "test", "--account", "kill")["file"]
+        super().prepare()
+
+    def client_prefix(self):
+        return self.net.inside(self.net.edge)
+
+    def client_door(self):
+        return [f"tcp://{CORE}:{self.daemon.edge.port}", self.key]
 
     #  name: (begin, end); both processes are themselves again after end
 
     def faults(self):
         net, edge = self.net, self.daemon.edge
         return {
+            **{name: (lambda words=words: net.weather(words), net.weather) for name, words in WEATHER.items()},
             "link down": (net.down, net.up),
             "core is not heard": (lambda: net.mute(net.core, EDGE), lambda: net.speak(net.core, EDGE)),
             "edge is not heard": (lambda: net.mute(net.edge, CORE), lambda: net.speak(net.edge, CORE)),
@@ -97,6 +156,7 @@ class NetFaults(KillLoop):
             "edge is stopped": (lambda: edge.signal(signal.SIGSTOP), lambda: edge.signal(signal.SIGCONT)),
             "edge is killed": (self.kill_edge, lambda: edge.start(self.daemon.clean_env())),
             "core is killed": (self.kill_core, self.daemon.start),
+            "platform is killed": (self.kill_client, self.start_client),
         }
 
     def kill_edge(self):
@@ -104,37 +164,82 @@ class NetFaults(KillLoop):
         self.daemon.edge.wait(10)
 
     def kill_core(self):
+        self.note_refused()
         os.kill(self.daemon.process.pid, signal.SIGKILL)
         self.daemon.wait()
 
+    def kill_client(self):
+        self.client.kill()
+        self.client.wait()
+
+    def note_refused(self):
+        """What the core has refused, before it is gone."""
+        self.refused += collections.Counter(self.argos("status")["broker"]["refused"])
+
     def kill_one(self):
-        name, (begin, end) = self.random.choice(sorted(self.faults().items()))
+        #  Each kind once before any comes again
+        if not self.deck:
+            self.deck = sorted(self.faults())
+            self.random.shuffle(self.deck)
+        name = self.deck.pop()
+        begin, end = self.faults()[name]
         self.kills[name] += 1
         #  The one use of time itself: the instant of a fault, and how long it lasts, are to be any
         time.sleep(self.random.uniform(0.05, 1.0))
         assert self.client.poll() is None, "the client has failed"
         begin()
-        time.sleep(self.random.uniform(*FAULT_S))
+        time.sleep(self.random.uniform(*self.fault_s))
         end()
+
+    def sent(self):
+        return len((self.log / "sent").read_text().splitlines())
+
+    def run(self, messages, faults):
+        self.prepare()
+        while sum(self.kills.values()) < faults or self.sent() < messages:
+            self.kill_one()
+        self.refusals = self.check_refused()
+        self.finish()
+
+    #  What must hold
+
+    def check_refused(self):
+        """Each refusal has a reason in what was done. What the platform was refused, it has explained or failed."""
+        self.note_refused()
+        unexplained = set(self.refused) - set(EXPLAINED)
+        assert not unexplained, f"refused: {self.refused}"
+        return self.refused + collections.Counter(line[0] for line in self.lines("refused"))
+
+    def check_weather(self):
+        """The faults have been there."""
+        missing = [name for name, count in SEEN.items() if self.kills[name] and not self.net.packets[count]]
+        assert not missing, f"the relay did nothing: {missing}, {self.net.packets}"
 
     def told(self):
         return ", ".join(f"{count} x {name}" for name, count in sorted(self.kills.items()))
 
 
-def main(faults=100, seed=None):
+def counted(counter):
+    return ", ".join(f"{count} {name}" for name, count in sorted(counter.items()))
+
+
+def main(messages=10000, seed=None, faults=28, fault_s=FAULT_S):
     """Returns why it was not run, or None."""
     seed = str(seed or random.randrange(1 << 32))
-    net = Net()
+    net = Net(seed)
     folder = tempfile.mkdtemp(prefix="argos-")
     try:
         why = net.open()
         if why:
             return why
-        print(f"network faults: {faults}, seed {seed}", flush=True)
-        loop = NetFaults(folder, seed, net)
+        print(f"network faults: {messages} messages, at least {faults} faults, seed {seed}", flush=True)
+        loop = NetFaults(folder, seed, net, fault_s)
         try:
-            loop.run(int(faults))
-            print(f"{loop.told()}; {loop.check()}", flush=True)
+            began = time.monotonic()
+            loop.run(int(messages), faults)
+            loop.check_weather()
+            print(f"lost 0, doubled 0, out of order 0 in {time.monotonic() - began:.0f} s: {loop.check()}; "
+                  f"packets: {counted(net.packets)}; refused, all explained: {counted(loop.refusals)}", flush=True)
         except BaseException:
             print(f"failed with seed {seed}: {loop.told()}; home and logs are left in {folder}", flush=True)
             folder = None

@@ -9,10 +9,10 @@ SILENCE_S = 2.0
 
 
 class Platform:
-    """Sends inbound messages until each is accepted and gets what is to be delivered. Nothing is kept but in memory."""
+    """Sends inbound messages until each is accepted and gets what is to be delivered. Nothing is kept but in memory. key: what a key file has."""
 
-    def __init__(self, endpoint, name, service, slots=64):
-        self.endpoint, self.name, self.service, self.slots = endpoint, name, service, slots
+    def __init__(self, endpoint, name, service, slots=64, key=None):
+        self.endpoint, self.name, self.service, self.slots, self.key = endpoint, name, service, slots, key
         self.instance = 0
         self.socket = None
         self.pending = {}  # id -> (header, body), in order, until it is accepted
@@ -25,6 +25,9 @@ class Platform:
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.setsockopt(zmq.RECONNECT_IVL, 20)
+        if self.key:
+            self.socket.curve_serverkey = self.key["server"].encode()
+            self.socket.curve_publickey, self.socket.curve_secretkey = self.key["public"].encode(), self.key["secret"].encode()
         self.socket.connect(self.endpoint)
         self.instance = max(self.instance + 1, int(time.time() * 1000))
         self.ready = False
@@ -71,18 +74,22 @@ class Platform:
             self._send([b"AR1", json.dumps(header).encode(), b"", json.dumps(data).encode()])
 
     def _refused(self, header, body):
+        """Returns why that may be; whatever else is refused fails."""
         code = body["code"]
         if code == "no_session":
             self._connect()
-        elif header.get("re", "").startswith("done:") and code == "fenced":
-            self.open.discard(int(header["re"].split(":")[1]))  # The message comes again
-        elif "seq" in header:
-            self.open.discard(header["seq"])  # The lease was ended by others
-        else:
-            raise AssertionError(f"refused: {header} {body}")
+            return "the session had ended"
+        if header.get("re", "").startswith("done:") and code == "fenced":
+            self.open.discard(int(header["re"].split(":")[1]))
+            return "the lease was over, the message comes again"
+        if "seq" in header:
+            self.open.discard(header["seq"])
+            return "the broker has ended the lease"
+        raise AssertionError(f"refused: {header} {body}")
 
     def pump(self, wait_s=0.1):
-        """Handle what comes within that time; returns events ("accepted", id), ("done", seq) or ("deliver", header, meta, body)."""
+        """Handle what comes within that time; returns events ("accepted", id), ("done", seq), ("deliver", header, meta, body) or
+        ("refused", code, why)."""
         events = []
         now = time.monotonic()
         if now - self.heard > SILENCE_S:
@@ -102,7 +109,7 @@ class Platform:
             elif kind == "credit":
                 self.granted = body["messages"]
             elif kind == "refused":
-                self._refused(header, body)
+                events.append(("refused", body["code"], self._refused(header, body)))
             elif kind == "accepted" and answered in self.pending:
                 del self.pending[answered]
                 events.append(("accepted", answered))
