@@ -107,6 +107,13 @@ add_executable (client_driver ${CMAKE_SOURCE_DIR}/tests/system/clients/driver.c)
 set_target_properties (client_driver PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries (client_driver PRIVATE argos_client PkgConfig::PC_jansson)
 
+#  The disk that fails under argosd for tests/system/test_core_fails.py: preloaded, so without sanitizers of its own
+
+add_library (argos_disk_shim MODULE ${CMAKE_SOURCE_DIR}/tests/system/disk_shim.c)
+target_compile_options (argos_disk_shim PRIVATE -fPIC -fno-sanitize=all)
+target_link_options (argos_disk_shim PRIVATE -fno-sanitize=all)
+set_target_properties (argos_disk_shim PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
 #  The fuzz targets once more, without libFuzzer: each reads its corpus of tests/fuzz/corpus
 
 file (GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)

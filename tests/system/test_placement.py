@@ -56,17 +56,6 @@ def test_each_actor_is_a_process(isolated):
     assert not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_each_actor_may_be_killed(isolated):
-    chat = Chat(isolated)
-    for number, actor in enumerate(ACTORS[:3]):
-        victim = children(isolated.process.pid)[actor]
-        chat.say(f"before {number}")
-        os.kill(victim, signal.SIGKILL)
-        chat.say(f"after {number}")
-        assert [chat.hear()["text"] for _ in range(2)] == [f"You said: before {number}", f"You said: after {number}"]
-        wait_until(lambda: children(isolated.process.pid).get(actor) not in (None, victim))
-
-
 def test_the_children_die_with_the_daemon(isolated):
     pids = children(isolated.process.pid).values()
     os.kill(isolated.process.pid, signal.SIGKILL)

@@ -1,0 +1,97 @@
+"""The store fails alone: the core ends with a reason, nothing is accepted that is not on disk, and the next start has all that was accepted.
+
+The disk is that of disk_shim.c, between the real argosd and the kernel.
+"""
+import os
+
+import pytest
+
+from conftest import BUILD, PLACEMENT, wait_until
+from platform_peer import Platform, message
+
+pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="the core is the same in each placement")
+
+FAILURE = 1  # Exit code
+BIG = "x" * 60000
+
+
+class Disk:
+    """Healthy until told otherwise."""
+
+    def __init__(self, home):
+        self.name = home / "disk"
+
+    def env(self):
+        return {"LD_PRELOAD": str(BUILD / "tests" / "libargos_disk_shim.so"), "ARGOS_DISK_SHIM": str(self.name),
+                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+    def breaks(self, what):
+        self.name.with_suffix("." + what).touch()
+
+    def heals(self):
+        for what in ("sync", "read"):
+            self.name.with_suffix("." + what).unlink(missing_ok=True)
+
+
+class World:
+    """A platform whose messages are answered; what was accepted, what was delivered."""
+
+    def __init__(self, daemon):
+        self.platform = Platform(daemon.endpoint, "disk.main", "deliver.test.disk")
+        self.number = 0  # Each message is of a chat of its own
+        self.accepted, self.delivered = [], []
+
+    def post(self, text="hello"):
+        self.number += 1
+        header, body = message("disk", self.number, 1, text)
+        self.platform.post(header, body)
+        return header["id"]
+
+    def turn(self):
+        for event in self.platform.pump(0.05):
+            if event[0] == "accepted":
+                self.accepted.append(event[1])
+            elif event[0] == "deliver":
+                self.delivered.append(int(event[3]["run_id"][4:20], 16))
+                self.platform.done(event[2], {"state": "sent", "run_id": event[3]["run_id"]})
+        return True
+
+    def until(self, condition):
+        wait_until(lambda: self.turn() and condition())
+
+    def settle(self):
+        self.until(lambda: sorted(self.delivered) == list(range(1, self.number + 1)) and not self.platform.open)
+
+
+def fail(daemon, world, disk, what):
+    """The core ends because of it: the last line of its log."""
+    disk.breaks(what)
+    accepted = list(world.accepted)
+    late = world.post(BIG)
+    wait_until(lambda: world.turn() and daemon.process.poll() is not None)
+    for _ in range(5):
+        world.turn()  # Whatever it had sent
+    assert daemon.wait() == FAILURE, daemon.text()
+    disk.heals()
+    if what == "sync":
+        assert world.accepted == accepted, "accepted without the disk"
+    assert late not in accepted
+    return [line for line in daemon.log if line and line.startswith("argosd: ")][-1]
+
+
+@pytest.mark.parametrize("what, reason", [("sync", "disk I/O error"), ("read", "malformed")])
+def test_a_core_whose_disk_fails_ends_with_a_reason(daemon, what, reason):
+    disk = Disk(daemon.home)
+    daemon.start(env=disk.env())
+    world = World(daemon)
+    for _ in range(60):  # More than the store keeps of pages
+        world.post(BIG)
+    world.settle()
+    line = fail(daemon, world, disk, what)
+    assert "store" in line and reason in line, line
+    #  As a service manager would
+    daemon.start(env=disk.env())
+    world.post()
+    world.settle()
+    assert len(world.accepted) == world.number == len(set(world.accepted))
+    assert daemon.stop() == 0, daemon.text()
