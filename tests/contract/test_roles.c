@@ -80,7 +80,7 @@ static int
 s_set_up (void **state)
 {
     (void) state;
-    s_net = argos_sim_net_new ("memory:roles");
+    s_net = argos_sim_net_new ("memory");
     s_hello_all ();
     for (size_t role = 0; role < ROLES; role++) {
         char body[200], code[40];

@@ -67,7 +67,7 @@ s_run (const options_t *options, uint64_t seed, totals_t *totals)
         snprintf (path, sizeof path, "%.150s/sim-%ld-%" PRIu64 ".db", options->disk,
             (long) getpid (), seed);
     else
-        snprintf (path, sizeof path, "memory:sim%" PRIu64, seed);
+        snprintf (path, sizeof path, "memory");
     world_t *world = argos_sim_world_new (seed, path, options->trace);
     bool well = argos_sim_world_run (world);
     totals->steps += world->step;

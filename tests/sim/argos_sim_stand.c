@@ -43,18 +43,16 @@ s_lane (void *arg, int columns, char **values)
             world->net->mono - standing->since, standing->state);
 }
 
+#define LANES                                                                                      \
+    "SELECT service, key, count (*) || ' rows from ' || min (seq) || ', lease ' ||"                \
+    " ifnull (max (lease), 0) || ', commit ' || max (n), max (strikes) >= 8"                       \
+    " FROM queue GROUP BY service, key HAVING min (not_before) <= ?1 AND max (delay_until) <= ?1"
+
 void
 argos_sim_stand (world_t *world)
 {
-    char sql[512];
     world->look++;
-    snprintf (sql, sizeof sql,
-        "SELECT service, key, count (*) || ' rows from ' || min (seq) || ', lease ' ||"
-        " ifnull (max (lease), 0) || ', commit ' || max (n), max (strikes) >= 8"
-        " FROM queue GROUP BY service, key HAVING min (not_before) <= %" PRId64
-        " AND max (delay_until) <= %" PRId64,
-        world->net->wall, world->net->wall);
-    argos_sim_net_query (world->net, sql, s_lane, world);
+    argos_sim_net_query (world->net, LANES, s_lane, world);
 }
 
 void

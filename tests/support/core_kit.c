@@ -17,7 +17,7 @@ int
 core_kit_setup (void **state)
 {
     (void) state;
-    core_kit_net = argos_sim_net_new ("memory:kit");
+    core_kit_net = argos_sim_net_new ("memory");
     return 0;
 }
 

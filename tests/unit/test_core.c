@@ -23,7 +23,7 @@ test_hello (void **state)
     core_send (1, "{\"type\":\"ping\",\"id\":\"p\"}", NULL);
     core_expect_refused (1, "p", "no_session");
     pair_hello (1, "worker", 10, "");
-    assert_int_equal (argos_sim_int (core_kit_last->body, "boot"), 1);
+    assert_int_equal (argos_sim_int (core_kit_last->body, "boot"), core_kit_net->config.boot);
     assert_int_equal (argos_sim_int (core_kit_last->body, "ping_ms"), 2000);
     core_send (1, "{\"type\":\"ping\",\"id\":\"p\"}", NULL);
     assert_string_equal (argos_sim_text (core_expect (1, "pong")->header, "re"), "p");

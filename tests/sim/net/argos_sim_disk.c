@@ -14,6 +14,7 @@
 
 #define SECTOR 512       //  Bytes that are written whole or not at all
 #define NAME_SIZE 300    //  Bytes of a name
+#define SPARES 32        //  Blocks of memory that are kept
 #define DEVICE_PAGE 4096 //  Told to SQLite, as the default VFS does
 
 typedef struct {
@@ -46,6 +47,8 @@ typedef struct {
 static sqlite3_vfs s_vfs;                  //  The disk
 static content_t *s_files;                 //  On it
 static content_t *s_picture;               //  As a crash leaves them
+static content_t *s_kept;                  //  As a new disk has them
+static image_t s_spares[SPARES];           //  Memory only
 static bool s_taken;                       //  There is a picture
 static int s_after = -1;                   //  Writes and syncs before it is taken, -1 = never
 static argos_sim_disk_random_fn *s_random; //  How
@@ -55,14 +58,40 @@ static bool s_full;                        //  Files can't grow
 //  ------------------------------------------------------------------------------------------------
 //  Images
 
+//  Memory of images that are gone is used again: the sanitizers make large blocks expensive.
+
+static void
+s_release (image_t *image)
+{
+    for (size_t i = 0; i < SPARES && image->bytes; i++)
+        if (!s_spares[i].bytes) {
+            s_spares[i] = *image;
+            return;
+        }
+    free (image->bytes);
+}
+
+static void
+s_reserve (image_t *image, size_t size)
+{
+    for (size_t i = 0; i < SPARES && !image->bytes; i++)
+        if (s_spares[i].room >= size) {
+            *image = (image_t){ .bytes = s_spares[i].bytes, .room = s_spares[i].room };
+            s_spares[i] = (image_t){ NULL, 0, 0 };
+        }
+    if (size <= image->room)
+        return;
+    image->room = size > 2 * image->room ? size : 2 * image->room;
+    image->bytes = realloc (image->bytes, image->room);
+    assert (image->bytes);
+}
+
+//  What is new is zero.
+
 static void
 s_resize (image_t *image, size_t size)
 {
-    if (size > image->room) {
-        image->room = 2 * size;
-        image->bytes = realloc (image->bytes, image->room);
-        assert (image->bytes);
-    }
+    s_reserve (image, size);
     if (size > image->size)
         memset (image->bytes + image->size, 0, size - image->size);
     image->size = size;
@@ -71,10 +100,13 @@ s_resize (image_t *image, size_t size)
 static void
 s_put (image_t *image, size_t offset, const void *bytes, size_t size)
 {
-    if (offset + size > image->size)
-        s_resize (image, offset + size);
+    if (offset > image->size)
+        s_resize (image, offset);
+    s_reserve (image, offset + size);
     if (size)
         memcpy (image->bytes + offset, bytes, size);
+    if (offset + size > image->size)
+        image->size = offset + size;
 }
 
 static void
@@ -143,8 +175,8 @@ s_drop (content_t **files, content_t *content)
 {
     DL_DELETE (*files, content);
     s_settle (content, false);
-    free (content->now.bytes);
-    free (content->safe.bytes);
+    s_release (&content->now);
+    s_release (&content->safe);
     free (content);
 }
 
@@ -233,6 +265,34 @@ argos_sim_disk_clear (void)
     s_drop_all (&s_picture);
     s_taken = s_full = false;
     s_after = -1;
+}
+
+//  All of it is on the disk for sure.
+
+static void
+s_copy (content_t **to, const content_t *from)
+{
+    const content_t *content;
+    s_drop_all (to);
+    DL_FOREACH (from, content) {
+        content_t *copy = s_make (to, content->name);
+        s_put (&copy->now, 0, content->now.bytes, content->now.size);
+        s_put (&copy->safe, 0, content->now.bytes, content->now.size);
+    }
+}
+
+void
+argos_sim_disk_keep (void)
+{
+    s_copy (&s_kept, s_files);
+}
+
+bool
+argos_sim_disk_fresh (void)
+{
+    argos_sim_disk_clear ();
+    s_copy (&s_files, s_kept);
+    return s_kept != NULL;
 }
 
 void

@@ -31,6 +31,11 @@ void argos_sim_disk_picture (argos_sim_disk_random_fn *random, void *arg);
 //  All files are as in the picture; none may be open.
 void argos_sim_disk_restore (void);
 
+//  Remember all files, none of them open, for later; fresh: what is on the disk is what was
+//  remembered. Returns false when nothing was.
+void argos_sim_disk_keep (void);
+bool argos_sim_disk_fresh (void);
+
 //  From now on files can't grow, or (false) can again.
 void argos_sim_disk_full (bool full);
 

@@ -90,6 +90,9 @@ s_stop (argos_sim_net_t *self)
 {
     argos_sim_msg_t *msg, *next;
     argos_core_destroy (&self->core);
+    for (size_t i = 0; i < ARGOS_SIM_QUERIES; i++)
+        sqlite3_finalize (self->queries[i].stmt);
+    memset (self->queries, 0, sizeof self->queries);
     argos_store_destroy (&self->store);
     for (size_t i = 0; i < self->count; i++)
         argos_storage_req_destroy (&self->requests[i]);
@@ -159,6 +162,24 @@ s_remove (const char *path)
     }
 }
 
+//  An empty database that was closed, made once for the process: most of the time of a seed would
+//  be that of the migrations.
+
+static void
+s_fresh (argos_sim_net_t *self)
+{
+    snprintf (self->path, sizeof self->path, "file:/sim.db?vfs=simdisk");
+    if (argos_sim_disk_fresh ())
+        return;
+    argos_store_t *store = argos_store_new (self->path, self->wall, self->reason);
+    if (!store) {
+        fprintf (stderr, "%s\n", self->reason);
+        abort ();
+    }
+    argos_store_destroy (&store);
+    argos_sim_disk_keep ();
+}
+
 argos_sim_net_t *
 argos_sim_net_new (const char *path)
 {
@@ -178,13 +199,12 @@ argos_sim_net_new (const char *path)
     }
     argos_core_config_init (&self->config);
     self->config.ipc_roles = ipc_roles;
+    self->config.trace_entries = 1024; //  A new ring at each start is most of its time otherwise
     self->mono = 1000;
     self->wall = WALL;
-    self->memory = strncmp (path, "memory:", 7) == 0;
-    if (self->memory) {
-        snprintf (self->path, sizeof self->path, "file:/%s?vfs=simdisk", path + 7);
-        argos_sim_disk_clear ();
-    }
+    self->memory = strcmp (path, "memory") == 0;
+    if (self->memory)
+        s_fresh (self);
     else {
         snprintf (self->path, sizeof self->path, "%s", path);
         s_remove (self->path);
@@ -441,29 +461,42 @@ argos_sim_net_number (argos_sim_net_t *self, const char *sql)
     return value;
 }
 
-typedef struct {
-    void (*fn) (void *arg, int columns, char **values); //  For each row
-    void *arg;                                          //  Its first argument
-} query_t;
+//  The statement of a query that is asked again and again, kept while the store is open
 
-static int
-s_row (void *arg, int columns, char **values, char **names)
+static sqlite3_stmt *
+s_query (argos_sim_net_t *self, const char *sql)
 {
-    query_t *query = arg;
-    (void) names;
-    query->fn (query->arg, columns, values);
-    return 0;
+    size_t i = 0;
+    while (i < ARGOS_SIM_QUERIES && self->queries[i].stmt && self->queries[i].sql != sql)
+        i++;
+    assert (i < ARGOS_SIM_QUERIES);
+    if (!self->queries[i].stmt) {
+        self->queries[i].sql = sql;
+        int rc = sqlite3_prepare_v2 (self->store->db, sql, -1, &self->queries[i].stmt, NULL);
+        if (rc != SQLITE_OK)
+            fprintf (stderr, "%s: %s\n", sql, sqlite3_errmsg (self->store->db));
+        assert (rc == SQLITE_OK);
+    }
+    return self->queries[i].stmt;
 }
 
 void
 argos_sim_net_query (argos_sim_net_t *self, const char *sql,
     void (*fn) (void *arg, int columns, char **values), void *arg)
 {
-    query_t query = { fn, arg };
-    int rc = sqlite3_exec (self->store->db, sql, s_row, &query, NULL);
-    if (rc != SQLITE_OK)
-        fprintf (stderr, "%s: %s\n", sql, sqlite3_errmsg (self->store->db));
-    assert (rc == SQLITE_OK);
+    char *values[ARGOS_SIM_COLUMNS];
+    sqlite3_stmt *stmt = s_query (self, sql);
+    int columns = sqlite3_column_count (stmt), rc;
+    assert (columns <= ARGOS_SIM_COLUMNS);
+    if (sqlite3_bind_parameter_count (stmt))
+        sqlite3_bind_int64 (stmt, 1, self->wall);
+    while ((rc = sqlite3_step (stmt)) == SQLITE_ROW) {
+        for (int i = 0; i < columns; i++)
+            values[i] = (char *) (uintptr_t) sqlite3_column_text (stmt, i);
+        fn (arg, columns, values);
+    }
+    assert (rc == SQLITE_DONE);
+    sqlite3_reset (stmt);
 }
 
 const char *

@@ -12,6 +12,9 @@
 
 #include <jansson.h>
 
+#define ARGOS_SIM_QUERIES 16 //  Different queries
+#define ARGOS_SIM_COLUMNS 8  //  Of one
+
 //  A message of the core to a connection
 
 typedef struct argos_sim_msg {
@@ -37,6 +40,10 @@ typedef struct {
     bool (*deaf) (void *arg, uint64_t conn); //  Whether a connection takes nothing; NULL = all do
     void *arg;                               //  For both
     char reason[256];                        //  Why the store has failed
+    struct {
+        const char *sql;           //  Text, by address
+        struct sqlite3_stmt *stmt; //  Compiled; NULL = free
+    } queries[ARGOS_SIM_QUERIES];  //  Asked so far of this store
 } argos_sim_net_t;
 
 //  Through which door a peer comes; one of this host has the roles adapter, worker, tool and
@@ -51,8 +58,8 @@ typedef struct {
     const char *body;   //  Any, or NULL
 } argos_sim_part_t;
 
-//  Starts core and store on a new database: at path, or in memory under the name that path gives
-//  after "memory:". The caller's.
+//  Starts core and store on a new database: at path, or for the path "memory" on argos_sim_disk.
+//  The caller's.
 argos_sim_net_t *argos_sim_net_new (const char *path);
 void argos_sim_net_destroy (argos_sim_net_t **self_p);
 
@@ -109,7 +116,8 @@ void argos_sim_net_cut (argos_sim_net_t *self, uint64_t conn);
 //  goes through it); absent = -1.
 int64_t argos_sim_net_number (argos_sim_net_t *self, const char *sql);
 
-//  Calls fn for each row of a query with the texts of its columns.
+//  Calls fn for each row of a query with the texts of its columns. A parameter ?1 is the wall
+//  clock. The text is a constant, known by its address. fn may ask other queries.
 void argos_sim_net_query (argos_sim_net_t *self, const char *sql,
     void (*fn) (void *arg, int columns, char **values), void *arg);
 
