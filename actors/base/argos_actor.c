@@ -39,18 +39,24 @@ s_actor_main (zsock_t *pipe, void *args)
     ARGOS_GIVE ();
 }
 
-//  Waits for the first word, or until fd is readable. True for READY; false for FAILED, for a
-//  thread that left without a word, and for fd.
+typedef enum {
+    WORD_READY,  //  It serves
+    WORD_FAILED, //  It does not, and waits to be stopped
+    WORD_GONE,   //  Its thread has left without a word
+    WORD_OTHER   //  The descriptor was first
+} word_t;
 
-static bool
-s_wait_ready (zsock_t *pipe, int fd)
+//  Waits for the first word, or until fd is readable.
+
+static word_t
+s_wait_word (zsock_t *pipe, int fd)
 {
     zmq_pollitem_t items[] = { { zsock_resolve (pipe), 0, ZMQ_POLLIN, 0 },
         { NULL, fd, ZMQ_POLLIN, 0 } };
     for (;;) {
         zmq_poll (items, fd >= 0 ? 2 : 1, -1);
         if (!items[0].revents && fd >= 0 && items[1].revents)
-            return false;
+            return WORD_OTHER;
         zmsg_t *msg = items[0].revents ? zmsg_recv_nowait (pipe) : NULL;
         if (!msg)
             continue; //  Interrupted by a signal
@@ -61,8 +67,19 @@ s_wait_ready (zsock_t *pipe, int fd)
         zmsg_destroy (&msg);
         ARGOS_TAKE ();
         if (ready || failed || gone)
-            return ready;
+            return ready ? WORD_READY : failed ? WORD_FAILED : WORD_GONE;
     }
+}
+
+//  Destroy an actor whose exit signal is consumed, or that is given up.
+
+static void
+s_forget (zactor_t **actor_p)
+{
+    zsock_t *pipe = zactor_sock (*actor_p);
+    zsock_set_sndtimeo (pipe, 0);
+    zsock_set_rcvtimeo (pipe, 0);
+    zactor_destroy (actor_p);
 }
 
 zactor_t *
@@ -78,7 +95,10 @@ argos_actor_start_unless (const char *name, zactor_fn *fn, void *config, int fd)
     actor_start_t start = { name, fn, config };
     ARGOS_GIVE ();
     zactor_t *actor = zactor_new (s_actor_main, &start);
-    if (actor && !s_wait_ready (zactor_sock (actor), fd))
+    word_t word = actor ? s_wait_word (zactor_sock (actor), fd) : WORD_READY;
+    if (word == WORD_GONE)
+        s_forget (&actor); //  There is nothing to wait for
+    else if (word != WORD_READY)
         argos_actor_stop (&actor, FAILED_STOP_MS);
     return actor;
 }
@@ -102,8 +122,7 @@ argos_actor_stop (zactor_t **actor_p, int timeout_ms)
         zmsg_destroy (&msg);
     }
     ARGOS_TAKE ();
-    zsock_set_rcvtimeo (pipe, 0); //  The exit signal is already consumed
-    zactor_destroy (actor_p);
+    s_forget (actor_p);
     return stopped ? 0 : -1;
 }
 
