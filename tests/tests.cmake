@@ -43,6 +43,18 @@ if (NOT ARGOS_TESTS)
     set_target_properties (argos-relay PROPERTIES EXCLUDE_FROM_ALL ON)
 endif ()
 
+#  What a fuzz target is made of: fuzz_sequence has the model of the simulator
+
+function (argos_fuzz_target target name)
+    target_include_directories (${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz)
+    target_link_libraries (${target} PRIVATE argos_adapters)
+    if (name STREQUAL "fuzz_sequence")
+        target_sources (${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/sim/argos_sim_shadow.c)
+        target_include_directories (${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/sim)
+        target_link_libraries (${target} PRIVATE argos_sim_net)
+    endif ()
+endfunction ()
+
 #  tests/fuzz/fuzz_NAME.c: one libFuzzer program each
 
 if (ARGOS_FUZZ)
@@ -50,7 +62,7 @@ if (ARGOS_FUZZ)
     foreach (source IN LISTS sources)
         get_filename_component (name ${source} NAME_WE)
         add_executable (${name} ${source})
-        target_link_libraries (${name} PRIVATE argos_adapters)
+        argos_fuzz_target (${name} ${name})
         target_link_options (${name} PRIVATE -fsanitize=fuzzer)
         set_target_properties (${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
     endforeach ()
@@ -123,8 +135,7 @@ if (NOT ARGOS_FUZZ)
         add_executable (replay_${name} ${source} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay/replay.c)
         set_target_properties (replay_${name} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fuzz)
-        target_link_libraries (replay_${name} PRIVATE argos_adapters)
-        target_include_directories (replay_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz)
+        argos_fuzz_target (replay_${name} ${name})
         add_test (NAME fuzz/${name}
             COMMAND replay_${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
         argos_test (fuzz ${name} 60)
