@@ -442,7 +442,8 @@ s_start (broker_t *self, const argos_broker_config_t *config)
     argos_meter_limit (2 * config->core.window_bytes);
     self->connections = argos_meter_admit (config->connections);
     for (int reason = 0; reason < ARGOS_METER_REASONS; reason++)
-        self->refused[reason] = argos_meter_refused (reason); //  By a broker before this one
+        self->refused[reason] =
+            argos_meter_refused ((argos_meter_reason_t) reason); //  By a broker before this one
     const char *wrong = s_listen (self, ARGOS_BROKER_INPROC, config);
     for (const char *const *endpoint = config->bind; !wrong && endpoint && *endpoint; endpoint++)
         wrong = s_listen (self, *endpoint, config);
