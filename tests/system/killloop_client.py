@@ -13,6 +13,7 @@ import sys
 from platform_peer import Platform, message
 
 AHEAD = 3  # Messages of a chat on the way
+AGAIN = 500  # Messages that a new process sends again though they are delivered
 
 
 def text_of(seed, log, chat, number):
@@ -44,11 +45,13 @@ class Client:
 
     def resume(self):
         delivered = {(int(line[0]), int(line[1])) for line in self.lines("world")}
-        for chat, number in ((int(a), int(b)) for a, b in self.lines("sent")):
+        sent = [(int(chat), int(number)) for chat, number in self.lines("sent")]
+        for place, (chat, number) in enumerate(sent):
             self.next[chat] = max(self.next[chat], number + 1)
-            self.platform.post(*message("kill", chat, number, text_of(self.seed, self.log, chat, number)))
             if (chat, number) not in delivered:
                 self.waiting[chat].add(number)
+            if (chat, number) not in delivered or place >= len(sent) - AGAIN:
+                self.platform.post(*message("kill", chat, number, text_of(self.seed, self.log, chat, number)))
 
     def send_more(self):
         for chat in range(self.chats):

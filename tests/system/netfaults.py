@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from conftest import BUILD
+from conftest import BUILD, wait_until
 from edge import Edge
 from killloop import KillLoop
 
@@ -115,7 +115,7 @@ class Net:
 class NetFaults(KillLoop):
     """fault_s: how long a fault lasts, at least and at most."""
 
-    chats = 40
+    chats = 100
 
     def __init__(self, folder, seed, net, fault_s=FAULT_S):
         super().__init__(folder, seed)
@@ -125,9 +125,10 @@ class NetFaults(KillLoop):
         self.daemon.prefix = net.inside(net.core)
         self.daemon.edge = Edge(self.daemon.home, BUILD, self.daemon._say, host=CORE, prefix=net.inside(net.edge))
 
-    def argos(self, *words):
-        made = subprocess.run([str(BUILD / "argos"), "--home", str(self.daemon.home), "--json", *words], check=True, stdout=subprocess.PIPE, text=True)
-        return json.loads(made.stdout)
+    def argos(self, *words, check=True):
+        """What it says; None when it fails and need not succeed."""
+        made = subprocess.run([str(BUILD / "argos"), "--home", str(self.daemon.home), "--json", *words], check=check, stdout=subprocess.PIPE, text=True)
+        return json.loads(made.stdout) if made.returncode == 0 else None
 
     #  The platform is on the other host, with a key of its own
 
@@ -173,8 +174,9 @@ class NetFaults(KillLoop):
         self.client.wait()
 
     def note_refused(self):
-        """What the core has refused, before it is gone."""
-        self.refused += collections.Counter(self.argos("status")["broker"]["refused"])
+        """What the core has refused, before it is gone. It may be busy with what the fault before has left."""
+        status = wait_until(lambda: self.argos("status", check=False))
+        self.refused += collections.Counter(status["broker"]["refused"])
 
     def kill_one(self):
         #  Each kind once before any comes again
