@@ -148,7 +148,7 @@ if (TARGET argos-sim)
     add_test (NAME sim/memory_2 COMMAND argos-sim --seeds 501-1000)
     argos_test (sim memory_1 600)
     argos_test (sim memory_2 600)
-    set_tests_properties (sim/memory_1 sim/memory_2 PROPERTIES COST 100)
+    set_tests_properties (sim/memory_1 sim/memory_2 PROPERTIES COST 100 PROCESSORS 2)
     add_test (NAME sim/disk COMMAND argos-sim --seeds 2001-2050 --disk ${CMAKE_BINARY_DIR}/sim)
     argos_test (sim disk 600)
     #  Speed is of interest here, not who has freed what long ago: a seed can be repeated without these
