@@ -21,6 +21,10 @@ static const char help[] =
     "argos top [--once]                what it does, each second (m l o w b n sort, q ends)\n"
     "argos peers [list]                who is connected\n"
     "argos peers drain|resume NAME     give a peer no new work; give it work again\n"
+    "argos pairing [list]              who waits to be let in, who is\n"
+    "argos pairing approve PLATFORM CODE   let in who was told that code\n"
+    "argos pairing revoke PLATFORM USER    no more\n"
+    "argos pairing clear [PLATFORM]    drop the codes that wait, and the lock\n"
     "argos services [list]             what waits where\n"
     "argos services pause|resume|drop NAME  hand nothing out; go on; forget an idle one\n"
     "argos trace ID                    the path of a message through all hops\n"
@@ -70,6 +74,7 @@ static const struct {
     { "node", NULL, true },
     { "top", argos_command_top, true },
     { "peers", argos_command_peers, false },
+    { "pairing", argos_command_pairing, false },
     { "services", argos_command_services, false },
     { "trace", argos_command_trace, false },
     { "provider", argos_command_provider, false },

@@ -150,7 +150,7 @@ s_say (chat_t *self, const char *text)
     char id[160], topic[CHAT_RUN_ID_SIZE + 8], key[128];
     chat_run_t *run = s_run_new (self);
     snprintf (id, sizeof id, "%s.%s", self->name, run->message_id);
-    snprintf (key, sizeof key, "cli:%s:%s", self->name, self->name);
+    snprintf (key, sizeof key, "local:%s:%s", self->name, self->name);
     snprintf (topic, sizeof topic, "run.%s", run->run_id);
     run->command = text[0] == '/';
     run->help = strcmp (text, "/help") == 0;
@@ -163,10 +163,10 @@ s_say (chat_t *self, const char *text)
         .key = key,
         .durable = true,
         .urgent = run->command,
-        .body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:s}", "source", "platform", "cli",
-            "account", self->name, "chat_id", self->name, "chat_type", "dm", "user_id", self->user,
-            "user_name", self->user, "text", text, "message_id", run->message_id, "run_id",
-            run->run_id) };
+        .body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:s}", "source", "platform",
+            "local", "account", self->name, "chat_id", self->name, "chat_type", "dm", "user_id",
+            self->user, "user_name", self->user, "text", text, "message_id", run->message_id,
+            "run_id", run->run_id) };
     argos_err_t code = part.body ? argos_loop_send (self->cli->loop, &part, s_on_sent, run)
                                  : ARGOS_INVALID; //  What was typed is no UTF-8
     if (code != ARGOS_OK) {
@@ -487,7 +487,7 @@ argos_command_chat (argos_cli_t *self, int argc, char **argv)
         return rc;
     char peer[64];
     snprintf (peer, sizeof peer, "cli.%s", chat.name);
-    snprintf (chat.service, sizeof chat.service, "deliver.cli.%s", chat.name);
+    snprintf (chat.service, sizeof chat.service, "deliver.local.%s", chat.name);
     argos_loop_handlers_t handlers = { .ctx = &chat,
         .on_welcome = s_on_welcome,
         .on_lost_connection = s_on_lost_connection,

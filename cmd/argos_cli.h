@@ -119,6 +119,7 @@ argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_sessions;
 argos_cli_command_t argos_command_top;
 argos_cli_command_t argos_command_peers;
+argos_cli_command_t argos_command_pairing;
 argos_cli_command_t argos_command_services;
 argos_cli_command_t argos_command_trace;
 

@@ -90,14 +90,14 @@ s_ask (test_t *self)
     char run_id[37] = "run_", topic[48];
     argos_cli_random_hex (run_id + 4, 16);
     snprintf (topic, sizeof topic, "run.%s", run_id);
-    argos_loop_serve (self->cli->loop, "deliver.cli.provider-test", 1);
+    argos_loop_serve (self->cli->loop, "deliver.local.provider-test", 1);
     argos_loop_subscribe (self->cli->loop, topic, 0);
     argos_loop_part_t part = { .type = "message.inbound",
         .to = "service:gateway",
         .id = run_id,
-        .key = "cli:provider-test",
+        .key = "local:provider-test",
         .durable = true,
-        .body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:[]}", "source", "platform", "cli",
+        .body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:[]}", "source", "platform", "local",
             "account", "provider-test", "chat_id", "provider-test", "chat_type", "dm", "user_id",
             "provider-test", "text", TEST_TEXT, "run_id", run_id, "history") };
     argos_err_t code = argos_loop_send (self->cli->loop, &part, s_on_sent, self);

@@ -6,6 +6,7 @@
 #include "argos_config_priv.h"
 
 #include "argos_access.h"
+#include "argos_allow.h"
 #include "argos_embedded.h"
 #include "argos_schema.h"
 #include "argos_setting.h"
@@ -195,6 +196,7 @@ static int
 s_check_relations (const argos_config_t *config, check_t *check)
 {
     const char *workdir = config->terminal.workdir;
+    char path[128];
     s_expect (check, config->broker.quiet_ms < config->broker.lease_ms, "broker.quiet_ms",
         "less than broker.lease_ms");
     s_expect (check, config->broker.ping_ms < config->broker.quiet_ms, "broker.ping_ms",
@@ -202,6 +204,8 @@ s_check_relations (const argos_config_t *config, check_t *check)
     s_expect (
         check, workdir[0] == 0 || workdir[0] == '/', "tools.terminal.workdir", "an absolute path");
     s_check_roles (config, check);
+    s_expect (check, argos_allow_check (config->settings, path, sizeof path) == 0, path,
+        "allow_all_users: true beside open, since that lets everybody in");
     for (size_t at = 0; at < config->topic_count; at++)
         s_expect (check, argos_trie_is_valid (config->topics[at].match), "topics",
             "a match without empty segments, and > only at its end");

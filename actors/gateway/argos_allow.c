@@ -193,7 +193,7 @@ argos_allow_offers (const json_t *config, const json_t *source)
         json_is_true (json_object_get (source, "is_bot")))
         return false;
     const char *chosen = argos_source_word (config, source, "unauthorized_dm_behavior");
-    const char *general = json_string_value (s_general (config, "unauthorized_dm_behavior"));
+    const char *general = json_string_value (json_object_get (config, "unauthorized_dm_behavior"));
     const char *policy = argos_source_word (config, source, "dm_policy");
     if (*chosen)
         return strcmp (chosen, "pair") == 0;
@@ -211,52 +211,69 @@ argos_allow_offers (const json_t *config, const json_t *source)
 //  ---------------------------------------------------------------------------------------------
 //  The configuration as a whole
 
-//  The first of the two policies of a platform that is `open`, NULL = none is.
+//  The policy of a block that is `open`, NULL = none is.
 
 static const char *
-s_open_policy (const json_t *platform)
+s_open_policy (const json_t *block)
 {
     static const char *const policies[] = { "dm_policy", "group_policy" };
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        const char *word = json_string_value (json_object_get (platform, policies[i]));
+        const char *word = json_string_value (json_object_get (block, policies[i]));
         if (word && strcmp (word, "open") == 0)
             return policies[i];
     }
     return NULL;
 }
 
-int
-argos_allow_check (const json_t *config, char *reason, size_t size)
-{
-    const char *name;
-    json_t *platform;
-    *reason = 0;
-    if (json_is_true (s_general (config, "allow_all_users")))
-        return 0;
-    json_object_foreach (json_object_get (config, "platforms"), name, platform) {
-        const char *policy = s_open_policy (platform);
-        if (!policy || json_is_true (json_object_get (platform, "allow_all_users")))
-            continue;
-        snprintf (reason, size,
-            "platforms.%s.%s: open lets everybody speak to the agent; if that is meant, say "
-            "allow_all_users: true as well",
-            name, policy);
-        return -1;
-    }
-    return 0;
-}
-
-//  Whether a platform's block lets in anybody.
+//  Whether a block lets in anybody.
 
 static bool
-s_lets_in (const json_t *platform)
+s_lets_in (const json_t *block)
 {
     static const char *const lists[] = { "allowed_users", "group_allowed_users",
         "group_allowed_chats" };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (s_is_list (json_object_get (platform, lists[i])))
+        if (s_is_list (json_object_get (block, lists[i])))
             return true;
-    return json_is_true (json_object_get (platform, "allow_all_users"));
+    return json_is_true (json_object_get (block, "allow_all_users"));
+}
+
+//  Types of chats that have a block of their own in that of a platform
+static const char *const s_types[] = { "dm", "group", "channel", "forum", "thread" };
+
+//  The block of a platform (number 0) and those of the types of chats in it; NULL = it has none,
+//  and *ret_more false = there is no such number.
+
+static const json_t *
+s_block (const json_t *platform, size_t number, bool *ret_more)
+{
+    *ret_more = number <= sizeof s_types / sizeof *s_types;
+    if (!number || !*ret_more)
+        return *ret_more ? platform : NULL;
+    return json_object_get (platform, s_types[number - 1]);
+}
+
+int
+argos_allow_check (const json_t *config, char *path, size_t size)
+{
+    const char *name;
+    json_t *platform;
+    *path = 0;
+    if (json_is_true (s_general (config, "allow_all_users")))
+        return 0;
+    json_object_foreach (json_object_get (config, "platforms"), name, platform) {
+        bool all = json_is_true (json_object_get (platform, "allow_all_users")), more = true;
+        for (size_t i = 0; !all && more; i++) {
+            const json_t *block = s_block (platform, i, &more);
+            const char *policy = s_open_policy (block);
+            if (!policy || json_is_true (json_object_get (block, "allow_all_users")))
+                continue;
+            snprintf (path, size, "platforms.%s.%s%s%s", name, i ? s_types[i - 1] : "",
+                i ? "." : "", policy);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 bool
@@ -267,8 +284,11 @@ argos_allow_is_unset (const json_t *config)
     if (json_is_true (s_general (config, "allow_all_users")) ||
         s_is_list (s_general (config, "allowed_users")))
         return false;
-    json_object_foreach (json_object_get (config, "platforms"), name, platform)
-        if (s_lets_in (platform))
-            return false;
+    json_object_foreach (json_object_get (config, "platforms"), name, platform) {
+        bool more = true;
+        for (size_t i = 0; more; i++)
+            if (s_lets_in (s_block (platform, i, &more)))
+                return false;
+    }
     return true;
 }

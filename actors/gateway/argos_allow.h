@@ -26,10 +26,10 @@ bool argos_allow_asks (const json_t *config, const json_t *source);
 //  chat of two, where the settings say so.
 bool argos_allow_offers (const json_t *config, const json_t *source);
 
-//  Looks for settings that open a platform to everybody without saying so (`dm_policy` or
-//  `group_policy` is `open` while nothing allows all users). Returns 0, or -1 with a sentence in
-//  reason; then argosd must not start.
-int argos_allow_check (const json_t *config, char *reason, size_t size);
+//  Looks for settings that open a platform to everybody without saying so: `dm_policy` or
+//  `group_policy` is `open` while nothing allows all users. Returns 0, or -1 with the setting's
+//  path (size bytes); then argosd must not start.
+int argos_allow_check (const json_t *config, char *path, size_t size);
 
 //  Whether nothing in the configuration lets in anybody from a chat platform: worth a warning.
 bool argos_allow_is_unset (const json_t *config);

@@ -6,6 +6,8 @@
 #include "argos_fact.h"
 
 #include "argos_gateway.h"
+#include "argos_pairing.h"
+#include "argos_source.h"
 
 #define STORE_TTL_MS 10000 //  Patience with the store
 #define TASKS_MAX 100      //  Newest tasks of a conversation
@@ -47,6 +49,42 @@ s_tasks (const argos_gateway_case_t *self)
     return json_pack ("{s:s, s:i}", "origin", key, "limit", TASKS_MAX);
 }
 
+//  A record of the platform, or of who speaks there.
+
+static json_t *
+s_pairing (const argos_gateway_case_t *self, const char *space, bool of_user)
+{
+    const json_t *source = json_object_get (self->body, "source");
+    const char *platform = argos_source_text (source, "platform");
+    char key[ARGOS_PAIRING_KEY_SIZE];
+    argos_pairing_key (platform, argos_source_participant (source), key);
+    return json_pack ("{s:s, s:s}", "space", space, "key", of_user ? key : platform);
+}
+
+static json_t *
+s_paired (const argos_gateway_case_t *self)
+{
+    return s_pairing (self, ARGOS_PAIRING_APPROVED, true);
+}
+
+static json_t *
+s_pending (const argos_gateway_case_t *self)
+{
+    return s_pairing (self, ARGOS_PAIRING_PENDING, false);
+}
+
+static json_t *
+s_rate (const argos_gateway_case_t *self)
+{
+    return s_pairing (self, ARGOS_PAIRING_RATE, true);
+}
+
+static json_t *
+s_lock (const argos_gateway_case_t *self)
+{
+    return s_pairing (self, ARGOS_PAIRING_RATE, false);
+}
+
 static json_t *
 s_nothing (const argos_gateway_case_t *self)
 {
@@ -60,6 +98,10 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
     [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
     [ARGOS_FACT_TASKS] = { "run.list", "store", STORE_TTL_MS, false, s_tasks },
+    [ARGOS_FACT_PAIRED] = { "record.get", "store", STORE_TTL_MS, false, s_paired },
+    [ARGOS_FACT_PAIRING_PENDING] = { "record.get", "store", STORE_TTL_MS, false, s_pending },
+    [ARGOS_FACT_PAIRING_RATE] = { "record.get", "store", STORE_TTL_MS, false, s_rate },
+    [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, s_lock },
 };
 
 const argos_fact_row_t *

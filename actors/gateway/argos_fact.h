@@ -13,12 +13,16 @@
 //  They are asked in this order, so a question may depend on what stands before it.
 
 typedef enum {
-    ARGOS_FACT_ROUTE,   //  route.get of the session key
-    ARGOS_FACT_SESSION, //  session.get of the id that the message names
-    ARGOS_FACT_LANE,    //  lane.list of service turn, key = the session
-    ARGOS_FACT_AGENT,   //  agent.status
-    ARGOS_FACT_TASKS,   //  run.list: what this conversation has asked for in the background
-    ARGOS_FACTS         //  How many there are
+    ARGOS_FACT_ROUTE,           //  route.get of the session key
+    ARGOS_FACT_SESSION,         //  session.get of the id that the message names
+    ARGOS_FACT_LANE,            //  lane.list of service turn, key = the session
+    ARGOS_FACT_AGENT,           //  agent.status
+    ARGOS_FACT_TASKS,           //  run.list: what this conversation has asked for in the background
+    ARGOS_FACT_PAIRED,          //  record.get: the operator's approval of who speaks
+    ARGOS_FACT_PAIRING_PENDING, //  record.get: codes that wait on this platform
+    ARGOS_FACT_PAIRING_RATE,    //  record.get: when who speaks has asked last
+    ARGOS_FACT_PAIRING_LOCK,    //  record.get: wrong codes of this platform
+    ARGOS_FACTS                 //  How many there are
 } argos_fact_t;
 
 #define ARGOS_FACT_BIT(fact) (1U << (fact))

@@ -6,7 +6,9 @@
 #include "argos_gateway.h"
 
 #include "argos_command.h"
+#include "argos_gate.h"
 #include "argos_header.h"
+#include "argos_incoming.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 
@@ -131,13 +133,13 @@ argos_gateway_session (const argos_gateway_case_t *self, char *target)
     argos_parts_cut (id ? id : "", target, ARGOS_SESSION_ID_MAX + 1);
 }
 
-bool
-argos_gateway_allowed (const argos_gateway_case_t *self)
+//  Whether a dead letter is a message from outside, whose sender may be nobody we talk to.
+
+static bool
+s_is_inbound (const json_t *notice)
 {
-    char base[ARGOS_NAME_MAX + 1];
-    argos_name_base (self->from, base);
-    const char *owner = s_platform (self)->owner;
-    return !owner || strcmp (base, owner) == 0;
+    const char *type = json_string_value (json_object_get (notice, "type"));
+    return type && strcmp (type, "message.inbound") == 0;
 }
 
 unsigned
@@ -145,6 +147,10 @@ argos_gateway_needs (const argos_gateway_case_t *self)
 {
     char session[ARGOS_SESSION_ID_MAX + 1];
     bool unknown;
+    if (self->notice)
+        return s_is_inbound (self->notice) ? argos_gate_needs (self) : 0;
+    if (!argos_gate_passes (self))
+        return argos_gate_needs (self);
     const argos_command_t *command = s_command (self, NULL, &unknown);
     argos_gateway_named (self, session);
     unsigned needs = ARGOS_FACT_BIT (*session ? ARGOS_FACT_SESSION : ARGOS_FACT_ROUTE);
@@ -238,11 +244,15 @@ json_t *
 argos_gateway_turn_new (
     const argos_gateway_case_t *self, const char *run, const char *session, const char *text)
 {
-    static const char *const copied[] = { "source", "instructions", "history", "model",
-        "attachments" };
-    char service[ARGOS_NAME_MAX + 1];
+    static const char *const copied[] = { "source", "history", "model", "attachments" };
+    char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1];
     json_t *body =
         json_pack ("{s:s, s:s, s:s}", "run_id", run, "session_id", session, "text", text);
+    json_t *instructions = argos_incoming_instructions (self->body);
+    s_route (self, key);
+    json_object_set_new (body, "route", json_string (key));
+    if (instructions)
+        json_object_set_new (body, "instructions", instructions);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
         json_t *value = json_object_get (self->body, copied[i]);
         if (value)
@@ -301,8 +311,12 @@ s_ordinary (const argos_gateway_case_t *self)
     bool fresh;
     json_t *parts = json_array ();
     argos_gateway_run (self, run);
-    const char *problem = s_choose (self, session, &fresh, parts);
+    json_t *text = argos_incoming_text (
+        self->body, argos_route_is_shared (s_source (self), &self->policy->route));
+    const char *problem =
+        text ? s_choose (self, session, &fresh, parts) : "the message is too long";
     if (problem) {
+        json_decref (text);
         json_decref (parts);
         return argos_gateway_refuse (self, problem);
     }
@@ -311,7 +325,8 @@ s_ordinary (const argos_gateway_case_t *self)
     argos_parts_store_new (parts, "expect",
         json_pack ("{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max",
             self->policy->queue_max));
-    json_t *turn = argos_gateway_turn_new (self, run, session, s_text (self, "text"));
+    json_t *turn = argos_gateway_turn_new (self, run, session, json_string_value (text));
+    json_decref (text);
     if (fresh)
         json_object_set_new (turn, "new_session", json_true ());
     argos_parts_turn_new (parts, "turn.request", run, session, false, turn);
@@ -330,63 +345,13 @@ s_unknown (const argos_gateway_case_t *self)
     return argos_gateway_refuse (self, reason);
 }
 
-json_t *
-argos_gateway_decide (const argos_gateway_case_t *self)
-{
-    char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1];
-    const char *arguments = "";
-    bool unknown;
-    if (!s_is_api (self) && !argos_parts_service (s_source (self), service))
-        return NULL;
-    if (argos_route_key (s_source (self), &self->policy->route, key, sizeof key) != 0)
-        return NULL;
-    const argos_command_t *command = s_command (self, &arguments, &unknown);
-    if (unknown)
-        return s_unknown (self);
-    if (!command)
-        return s_ordinary (self);
-    json_t *parts = json_array ();
-    command->handler (self, arguments, parts);
-    return parts;
-}
-
-json_t *
-argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason)
-{
-    char run[ARGOS_RUN_ID_SIZE], digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
-    char cut[900], text[1024];
-    json_t *parts = json_array ();
-    if (s_is_api (self)) {
-        argos_gateway_run (self, run);
-        argos_parts_failed (parts, run, NULL, reason);
-        return parts;
-    }
-    argos_parts_digest (self->from, self->id, digest);
-    snprintf (id, sizeof id, "ref_%s", digest);
-    argos_parts_cut (reason, cut, sizeof cut);
-    snprintf (text, sizeof text, "⚠️ Not accepted: %s.", cut);
-    argos_parts_deliver (parts, s_source (self), id, "error", text, s_text (self, "message_id"));
-    return parts;
-}
-
-const char *
-argos_gateway_full (const json_t *parts, int index)
-{
-    const json_t *part = index < 0 ? NULL : json_array_get (parts, (size_t) index);
-    const char *type = json_string_value (json_object_get (part, "type"));
-    const char *row = json_string_value (json_object_get (json_object_get (part, "body"), "row"));
-    if (!type || !row || strcmp (type, "expect") != 0)
-        return NULL;
-    if (strcmp (row, "lane") == 0)
-        return "too many messages wait in this session already";
-    return strcmp (row, "runs") == 0 ? "too many background tasks are running already" : NULL;
-}
-
 //  ---------------------------------------------------------------------------------------------
 //  Dead letters
 
-json_t *
-argos_gateway_dead (const json_t *notice)
+//  The parts that tell about it.
+
+static json_t *
+s_dead (const json_t *notice)
 {
     const char *type = json_string_value (json_object_get (notice, "type"));
     const char *code = json_string_value (json_object_get (notice, "code"));
@@ -416,4 +381,66 @@ argos_gateway_dead (const json_t *notice)
     if (turn)
         argos_parts_out (parts, source, reply_to, run, "done", id);
     return parts;
+}
+
+//  ---------------------------------------------------------------------------------------------
+//  All together
+
+json_t *
+argos_gateway_decide (const argos_gateway_case_t *self)
+{
+    char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1];
+    const char *arguments = "";
+    bool unknown;
+    if (self->notice)
+        return s_is_inbound (self->notice) && !argos_gate_passes (self) ? json_array ()
+                                                                        : s_dead (self->notice);
+    if (!s_is_api (self) && !argos_parts_service (s_source (self), service))
+        return NULL;
+    if (argos_route_key (s_source (self), &self->policy->route, key, sizeof key) != 0)
+        return NULL;
+    if (!argos_gate_passes (self))
+        return argos_gate_parts (self, true);
+    const argos_command_t *command = s_command (self, &arguments, &unknown);
+    if (unknown)
+        return s_unknown (self);
+    if (!command)
+        return s_ordinary (self);
+    json_t *parts = json_array ();
+    command->handler (self, arguments, parts);
+    return parts;
+}
+
+json_t *
+argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason)
+{
+    char run[ARGOS_RUN_ID_SIZE], digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
+    char cut[900], text[1024];
+    if (!argos_gate_passes (self))
+        return argos_gate_parts (self, false);
+    json_t *parts = json_array ();
+    if (s_is_api (self)) {
+        argos_gateway_run (self, run);
+        argos_parts_failed (parts, run, NULL, reason);
+        return parts;
+    }
+    argos_parts_digest (self->from, self->id, digest);
+    snprintf (id, sizeof id, "ref_%s", digest);
+    argos_parts_cut (reason, cut, sizeof cut);
+    snprintf (text, sizeof text, "⚠️ Not accepted: %s.", cut);
+    argos_parts_deliver (parts, s_source (self), id, "error", text, s_text (self, "message_id"));
+    return parts;
+}
+
+const char *
+argos_gateway_full (const json_t *parts, int index)
+{
+    const json_t *part = index < 0 ? NULL : json_array_get (parts, (size_t) index);
+    const char *type = json_string_value (json_object_get (part, "type"));
+    const char *row = json_string_value (json_object_get (json_object_get (part, "body"), "row"));
+    if (!type || !row || strcmp (type, "expect") != 0)
+        return NULL;
+    if (strcmp (row, "lane") == 0)
+        return "too many messages wait in this session already";
+    return strcmp (row, "runs") == 0 ? "too many background tasks are running already" : NULL;
 }

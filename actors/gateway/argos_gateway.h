@@ -19,6 +19,7 @@
 
 #define ARGOS_SESSION_ID_MAX 256 //  Bytes of a session id
 #define ARGOS_RUN_ID_SIZE 37     //  run_ and 32 hex digits, terminated
+#define ARGOS_GATEWAY_RANDOM 24  //  Random bytes of a case
 
 typedef struct {
     argos_route_policy_t route; //  Who shares a session
@@ -27,14 +28,16 @@ typedef struct {
 } argos_gateway_policy_t;
 
 typedef struct argos_gateway_case {
-    const argos_gateway_policy_t *policy; //  Settings
-    const char *from;                     //  Sender of the message, as authenticated
-    const char *id;                       //  Its id
-    const json_t *body;                   //  message.inbound, checked by its schema
-    int64_t wall;                         //  Msec since 1970
-    uint64_t entropy;                     //  Random bits, for the name of a new session
-    unsigned have;                        //  Which facts have been read, bits
-    const json_t *fact[ARGOS_FACTS];      //  Their answers; NULL = nothing to ask, or none came
+    const argos_gateway_policy_t *policy;       //  Settings
+    const char *from;                           //  Sender of the message, as authenticated
+    const char *id;                             //  Its id
+    const json_t *body;                         //  message.inbound, checked by its schema
+    int64_t wall;                               //  Msec since 1970
+    uint64_t entropy;                           //  Random bits, for the name of a new session
+    unsigned char random[ARGOS_GATEWAY_RANDOM]; //  Random bytes, for a pairing code
+    const json_t *notice; //  Body of a message.dead; body is that of the message then. NULL = none
+    unsigned have;        //  Which facts have been read, bits
+    const json_t *fact[ARGOS_FACTS]; //  Their answers; NULL = nothing to ask, or none came
 } argos_gateway_case_t;
 
 //  The defaults of above.
@@ -61,12 +64,6 @@ void argos_gateway_open (const argos_gateway_case_t *self, char *target, json_t 
 //  target has ARGOS_RUN_ID_SIZE bytes.
 void argos_gateway_run (const argos_gateway_case_t *self, char *target);
 
-//  Whether this sender may speak as this source. Every peer that gets as far as the gateway runs on
-//  this host as the same user, and all of their platforms are let in; only a platform
-//  that has an owner (argos_platform) belongs to that one alone. Who of a
-//  platform's users may speak is not decided here yet: adapters are trusted.
-bool argos_gateway_allowed (const argos_gateway_case_t *self);
-
 //  A turn.request with everything of the message that concerns the agent; new, the caller's.
 json_t *argos_gateway_turn_new (
     const argos_gateway_case_t *self, const char *run, const char *session, const char *text);
@@ -75,16 +72,13 @@ json_t *argos_gateway_turn_new (
 void argos_gateway_attachments (const argos_gateway_case_t *self, const char *run, json_t *parts);
 
 //  The parts of the done; new, the caller's, may be empty. NULL when the message can't be handled
-//  at all (no valid service to answer to): then it has to be rejected as invalid.
+//  at all (no valid service to answer to): then it has to be rejected as invalid. With a notice:
+//  the parts that tell about the dead letter, empty when there is nobody to tell.
 json_t *argos_gateway_decide (const argos_gateway_case_t *self);
 
 //  The parts that refuse the message visibly instead: an error to its chat, or a failed run for the
 //  API. New, the caller's.
 json_t *argos_gateway_refuse (const argos_gateway_case_t *self, const char *reason);
-
-//  The parts that tell about a dead letter (body of a message.dead). New, the caller's; empty when
-//  there is nobody to tell.
-json_t *argos_gateway_dead (const json_t *notice);
 
 //  When part number `index` of parts is an expectation that there is room: a sentence that says
 //  what there is too much of, static; else NULL.

@@ -7,7 +7,11 @@
 #include "argos_gateway_actor.h"
 
 #include "argos_actor.h"
+#include "argos_allow.h"
+#include "argos_gate.h"
+#include "argos_gateway_ask.h"
 #include "argos_header.h"
+#include "argos_incoming.h"
 #include "argos_log.h"
 #include "argos_shell.h"
 
@@ -310,15 +314,17 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
         abort ();
     job->gateway = self;
     job->lease = msg->lease;
-    job->body = json_incref (msg->body);
+    job->dead = streq (msg->type, "message.dead");
+    job->body = job->dead ? json_incref (msg->body) : argos_incoming_event (msg->body);
     job->from = strdup (msg->from);
     job->id = strdup (msg->id);
-    job->dead = streq (msg->type, "message.dead");
+    randombytes_buf (job->facts.random, sizeof job->facts.random);
     randombytes_buf (&job->facts.entropy, sizeof job->facts.entropy);
     job->facts.policy = &self->policy;
     job->facts.from = job->from;
     job->facts.id = job->id;
-    job->facts.body = job->body;
+    job->facts.body = job->dead ? json_object_get (job->body, "body") : job->body;
+    job->facts.notice = job->dead ? job->body : NULL;
     job->facts.wall = argos_shell_wall ();
     argos_lease_set_data (msg->lease, job);
     if (job->dead) {
@@ -328,14 +334,20 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
             "seq=%" JSON_INTEGER_FORMAT " type=%s code=%s",
             json_integer_value (json_object_get (job->body, "seq")), type ? type : "?",
             code ? code : "?");
-        job->parts = argos_gateway_dead (job->body);
     }
-    else if (!argos_gateway_allowed (&job->facts)) {
+    else if (!argos_gate_trusts (&job->facts)) {
         argos_log (ARGOS_LOG_WARN, NAME, "message denied", "from=%s", job->from);
         s_job_release (job, argos_err_name (ARGOS_DENIED));
         return;
     }
     s_job_go (job);
+}
+
+static void
+s_on_request (void *ctx, const argos_peer_msg_t *msg)
+{
+    gateway_t *self = ctx;
+    argos_gateway_ask (argos_shell_peer (self->shell), msg);
 }
 
 static void
@@ -409,11 +421,15 @@ argos_gateway_actor (zsock_t *pipe, void *config)
                                      .on_welcome = s_on_welcome,
                                      .on_lease = s_on_lease,
                                      .on_lost = s_on_lost,
+                                     .on_request = s_on_request,
                                      .on_final = s_on_final } };
     argos_link_apply (&settings->link, NAME, &peer, name);
     if (settings->policy.route.profile)
         self.profile = strdup (settings->policy.route.profile);
     self.policy.route.profile = self.profile;
+    if (argos_allow_is_unset (self.policy.config))
+        argos_log (ARGOS_LOG_WARN, NAME, "nobody is let in",
+            "hint=\"platforms.<name>.allowed_users, or argos pairing approve\"");
     self.shell = argos_shell_new (pipe, &peer);
     if (self.shell) {
         argos_peer_serve (argos_shell_peer (self.shell), NAME, SLOTS, types);

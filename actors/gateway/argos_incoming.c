@@ -18,9 +18,9 @@
 #define EM_DASH "\xE2\x80\x94"
 #define EN_DASH "\xE2\x80\x93"
 #define DIVIDER "\n\n[New message]\n"
-#define CUT "[...]\n"        //  In front of what is left of the channel
-#define WISH_SIZE 64         //  Bytes of a plain wish, terminated
-#define HEAD_MAX (16 * 1024) //  Bytes of quote and name: 740 characters and a few words
+#define CUT "[...]\n" //  In front of what is left of the channel
+#define WISH_SIZE 64  //  Bytes of a plain wish, terminated
+#define HEAD_MAX 4096 //  Bytes of a name: 240 characters and a few more
 
 //  ---------------------------------------------------------------------------------------------
 //  Commands
@@ -58,7 +58,7 @@ s_repair (const char *text, const char *from)
     } dashes[] = { { EM_DASH EM_DASH, "--" }, { EM_DASH, "--" }, { EN_DASH, "-" } };
     if (!strstr (from, EM_DASH) && !strstr (from, EN_DASH))
         return NULL;
-    char *repaired = malloc (strlen (text) + 1); //  It only shrinks
+    char *repaired = calloc (1, strlen (text) + 1); //  It only shrinks
     if (!repaired)
         abort ();
     size_t length = (size_t) (from - text);
@@ -102,7 +102,7 @@ s_is_restart (const char *text)
 {
     static const char *const wishes[] = { "restart gateway", "restart the gateway",
         "restart hermes", "restart hermes gateway", "restart argos", "restart argos gateway" };
-    char words[WISH_SIZE];
+    char words[WISH_SIZE] = "";
     size_t length = 0;
     for (; *text; text++) {
         bool blank = strchr (BLANKS, *text) != NULL;
@@ -110,7 +110,7 @@ s_is_restart (const char *text)
             continue;
         if (length == sizeof words - 1)
             return false;
-        words[length++] = blank ? ' ' : (char) tolower ((unsigned char) *text);
+        words[length++] = (char) (blank ? ' ' : tolower ((unsigned char) *text));
     }
     if (length && words[length - 1] == ' ')
         length--;

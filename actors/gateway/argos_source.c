@@ -33,7 +33,9 @@ argos_source_setting (const json_t *config, const json_t *source, const char *na
 {
     const json_t *platforms = json_object_get (config, "platforms");
     const json_t *platform = json_object_get (platforms, argos_source_text (source, "platform"));
-    return json_object_get (platform, name);
+    const char *type = argos_source_text (source, "chat_type");
+    const json_t *value = json_object_get (json_object_get (platform, *type ? type : "dm"), name);
+    return value ? value : json_object_get (platform, name);
 }
 
 bool

@@ -114,6 +114,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "session.prune", "store" },
     { "operator", ARGOS_RULE_SEND, "usage.get", "store" },
     { "operator", ARGOS_RULE_SEND, "peer.drain", "actor:broker" },
+    { "operator", ARGOS_RULE_SEND, "pairing.*", "actor:gateway" },
     { "operator", ARGOS_RULE_SEND, "service.pause", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "service.drop", "actor:broker" },
     { "operator", ARGOS_RULE_LEASE, "", "deliver.{platform}.{account}" },

@@ -1,10 +1,12 @@
 //  fuzz_gateway - a message from outside: session key, lane, command, decision.
 //
-//  Input: a byte of what has been read, then the body of message.inbound. Holds: keys and lanes
-//  have their bounds, and each part of a decision has a type and an address.
+//  Input: a byte of what has been read and allowed, then the body of message.inbound. Holds: keys
+//  and lanes have their bounds, so has what the model reads, and each part of a decision has a type
+//  and an address.
 
 #include "argos_command.h"
-#include "argos_gateway.h"
+#include "argos_gate.h"
+#include "argos_incoming.h"
 #include "argos_schema.h"
 #include "fuzz.h"
 
@@ -27,6 +29,8 @@ s_decide (const json_t *body, unsigned have)
 {
     argos_gateway_policy_t policy;
     argos_gateway_policy_init (&policy);
+    json_t *config = json_pack ("{s:{s:b}}", "gateway", "allow_all_users", (have & 0x80) == 0);
+    policy.config = config;
     json_t *answers[ARGOS_FACTS] = {
         [ARGOS_FACT_ROUTE] = json_pack ("{s:n, s:n}", "route", "session"),
         [ARGOS_FACT_SESSION] = json_pack ("{s:n}", "session"),
@@ -48,7 +52,7 @@ s_decide (const json_t *body, unsigned have)
         gateway.fact[fact] = have & ARGOS_FACT_BIT (fact) ? answers[fact] : NULL;
         gateway.have |= ARGOS_FACT_BIT (fact);
     }
-    json_t *parts = argos_gateway_allowed (&gateway) ? argos_gateway_decide (&gateway) : NULL;
+    json_t *parts = argos_gate_trusts (&gateway) ? argos_gateway_decide (&gateway) : NULL;
     size_t index;
     json_t *part;
     json_array_foreach (parts, index, part)
@@ -57,6 +61,22 @@ s_decide (const json_t *body, unsigned have)
     json_decref (parts);
     for (int i = 0; i < ARGOS_FACTS; i++)
         json_decref (answers[i]);
+    json_decref (config);
+}
+
+//  What the model reads is bounded, and says what was said.
+
+static void
+s_read (const json_t *body)
+{
+    const char *text = json_string_value (json_object_get (body, "text"));
+    json_t *read = argos_incoming_text (body, true);
+    size_t length = json_string_length (read), said = strlen (text);
+    FUZZ_CHECK (length <= ARGOS_INCOMING_TEXT_MAX);
+    FUZZ_CHECK (
+        !read || (length >= said && strcmp (json_string_value (read) + length - said, text) == 0));
+    json_decref (read);
+    json_decref (argos_incoming_instructions (body));
 }
 
 int
@@ -72,12 +92,16 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     if (size < 2 || argos_schema_parse ("message.inbound", data + 1, size - 1, &body, reason,
                         sizeof reason) != ARGOS_OK)
         return 0;
+    json_t *event = argos_incoming_event (body);
+    json_decref (body);
+    body = event;
     const char *text = json_string_value (json_object_get (body, "text"));
     if (argos_command_parse (text, name, &arguments)) {
         argos_command_find (name);
         FUZZ_CHECK (arguments >= text && arguments <= text + strlen (text));
     }
     s_keys (json_object_get (body, "source"));
+    s_read (body);
     s_decide (body, data[0]);
     json_decref (body);
     return 0;

@@ -201,7 +201,7 @@ def test_nobody_but_the_api_speaks_as_the_api(chat):
 
 
 def test_a_platform_that_nobody_serves_still_has_its_runs(chat):
-    source = {"platform": "ghost", "account": "main", "chat_type": "dm", "chat_id": "1"}
+    source = {"platform": "ghost", "account": "main", "chat_type": "dm", "chat_id": "1", "user_id": "u"}
     chat.say("/new", source=source)
     run_id = chat.say("one", source=source)
     wait_until(lambda: chat.run(run_id))

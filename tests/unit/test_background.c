@@ -15,6 +15,7 @@
 
 typedef struct {
     argos_gateway_policy_t policy; //  Settings
+    json_t *config;                //  What they are read from
     argos_gateway_case_t gateway;  //  Case
     json_t *body;                  //  Its message
     json_t *tasks;                 //  ARGOS_FACT_TASKS, or NULL
@@ -28,8 +29,11 @@ s_say (fixture_t *self, const char *platform, const char *text, const char *task
 {
     *self = (fixture_t){ .parts = NULL };
     argos_gateway_policy_init (&self->policy);
-    self->body = json_pack ("{s:{s:s, s:s, s:s, s:s}, s:s, s:s}", "source", "platform", platform,
-        "account", "main", "chat_type", "dm", "chat_id", "c1", "text", text, "message_id", "m1");
+    self->body = json_pack ("{s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s}", "source", "platform",
+        platform, "account", "main", "chat_type", "dm", "chat_id", "c1", "user_id", "u", "text",
+        text, "message_id", "m1");
+    self->config = json_pack ("{s:{s:b}}", "gateway", "allow_all_users", 1);
+    self->policy.config = self->config;
     self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
         .from = "test.main",
         .id = "main:c1:m1",
@@ -54,6 +58,7 @@ static void
 s_end (fixture_t *self)
 {
     json_decref (self->parts);
+    json_decref (self->config);
     json_decref (self->tasks);
     json_decref (self->body);
 }
@@ -214,7 +219,8 @@ limits_are_parts_of_the_same_done (void **state)
     s_say (&self, "telegram", "/bg x", NULL);
     assert_null (s_part (&self, "expect"));
     assert_null (s_part (&self, "turn.stop"));
-    json_t *config = json_pack ("{s:{s:i, s:i}}", "background", "max_running", 3, "timeout_s", 60);
+    json_t *config = json_pack ("{s:{s:i, s:i}, s:{s:b}}", "background", "max_running", 3,
+        "timeout_s", 60, "gateway", "allow_all_users", 1);
     self.policy.config = config;
     json_decref (self.parts);
     self.parts = argos_gateway_decide (&self.gateway);

@@ -1,6 +1,6 @@
 //  Decisions of the gateway: for a message and what is known, exactly these parts.
 
-#include "argos_gateway.h"
+#include "argos_gate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #define WALL_MS 1764288000123 //  2025-11-28 00:00:00.123 UTC
 #define CHAT                                                                                       \
-    "'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1'},'message_id':'" \
-    "m1'"
+    "'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1','user_id':'u'}," \
+    "'message_id':'m1'"
 #define API "'source':{'platform':'api_server','account':'main','chat_type':'dm'}"
 #define RUN "run_00112233445566778899aabbccddeeff"
 #define ROUTE                                                                                      \
@@ -58,6 +58,7 @@ s_begin (fixture_t *self, const char *body, const char *route)
 {
     *self = (fixture_t){ .owned_count = 0 };
     argos_gateway_policy_init (&self->policy);
+    self->policy.config = s_json (self, "{'gateway':{'allow_all_users':true}}");
     self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
         .from = "test.main",
         .id = "main:c1:m1",
@@ -167,6 +168,27 @@ the_next_message_joins_the_session_of_the_route (void **state)
     s_end (&self, parts);
 }
 
+//  What the model reads, and the key under which it came in, go with the turn.
+
+static void
+a_turn_says_who_speaks_and_where (void **state)
+{
+    (void) state;
+    fixture_t self;
+    s_begin (&self,
+        "{'source':{'platform':'test','account':'main','chat_type':'group','chat_id':'c1',"
+        "'thread_id':'t','user_id':'u','user_name':'Ann'},'text':'hello','channel_prompt':'brief',"
+        "'instructions':'own'}",
+        ROUTE);
+    json_t *parts = argos_gateway_decide (&self.gateway);
+    s_assert_types (parts, "expect run.create expect turn.request out.state");
+    assert_string_equal (s_at (parts, 3, "body", "text"), "[Ann] hello");
+    assert_string_equal (s_at (parts, 3, "body", "instructions"), "own\n\nbrief");
+    assert_string_equal (s_at (parts, 3, "body", "route"), "agent:main:test:group:c1:t");
+    assert_string_equal (s_at (parts, 1, "body", "input"), "hello");
+    s_end (&self, parts);
+}
+
 static void
 files_are_bound_to_the_run (void **state)
 {
@@ -216,7 +238,7 @@ a_run_of_the_api_keeps_its_row_and_gets_no_delivery (void **state)
     fixture_t self;
     s_begin (&self, "{" API ",'text':'/new is text here','run_id':'" RUN "'}", NULL);
     self.gateway.from = "api";
-    assert_true (argos_gateway_allowed (&self.gateway));
+    assert_true (argos_gate_trusts (&self.gateway));
     assert_int_equal (s_next (&self), ARGOS_FACT_SESSION);
     s_fact (&self, ARGOS_FACT_SESSION, "{'session':null}");
     assert_int_equal (s_next (&self), ARGOS_FACTS);
@@ -359,21 +381,6 @@ help_lists_the_table_and_unknown_commands_are_said (void **state)
 }
 
 static void
-only_the_api_speaks_as_the_api (void **state)
-{
-    (void) state;
-    fixture_t self;
-    s_begin (&self, "{" API ",'text':'x'}", NULL);
-    assert_false (argos_gateway_allowed (&self.gateway));
-    self.gateway.from = "api.2@core";
-    assert_true (argos_gateway_allowed (&self.gateway));
-    s_end (&self, NULL);
-    s_begin (&self, "{" CHAT ",'text':'x'}", NULL);
-    assert_true (argos_gateway_allowed (&self.gateway));
-    s_end (&self, NULL);
-}
-
-static void
 a_source_without_a_valid_service_is_rejected (void **state)
 {
     (void) state;
@@ -411,8 +418,12 @@ a_dead_letter_is_told_to_who_waits (void **state)
         { "{}", "" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fixture_t self = { .owned_count = 0 };
-        json_t *parts = argos_gateway_dead (s_json (&self, rows[i].notice));
+        fixture_t self;
+        s_begin (&self, "{}", NULL);
+        self.gateway.notice = s_json (&self, rows[i].notice);
+        self.gateway.body = json_object_get (self.gateway.notice, "body");
+        assert_int_equal (argos_gateway_needs (&self.gateway), 0);
+        json_t *parts = argos_gateway_decide (&self.gateway);
         s_assert_types (parts, rows[i].types);
         s_end (&self, parts);
     }
@@ -424,6 +435,7 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (the_first_message_opens_a_session),
         cmocka_unit_test (the_next_message_joins_the_session_of_the_route),
+        cmocka_unit_test (a_turn_says_who_speaks_and_where),
         cmocka_unit_test (files_are_bound_to_the_run),
         cmocka_unit_test (the_same_message_makes_the_same_run_at_every_instance),
         cmocka_unit_test (a_run_of_the_api_keeps_its_row_and_gets_no_delivery),
@@ -432,7 +444,6 @@ main (void)
         cmocka_unit_test (stop_reaches_the_lane_or_says_that_nothing_runs),
         cmocka_unit_test (status_names_session_queue_and_rehearsal),
         cmocka_unit_test (help_lists_the_table_and_unknown_commands_are_said),
-        cmocka_unit_test (only_the_api_speaks_as_the_api),
         cmocka_unit_test (a_source_without_a_valid_service_is_rejected),
         cmocka_unit_test (a_dead_letter_is_told_to_who_waits),
     };

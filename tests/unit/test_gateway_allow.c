@@ -113,6 +113,15 @@ static const struct {
     { ALL ("'allowed_users':['u']"), FROM (ME), false, true, "allowed_users" },
     { ALL ("'allowed_users':['u']"), GROUP (ME), false, true, "allowed_users" },
     { ALL ("'allowed_users':['other']"), FROM (ME), false, false, "allowed_users" },
+    //  The block of a type of chat wins over that of the platform
+    { AT ("'group':{'allow_all_users':true}"), GROUP (ME), false, true, "allow_all_users" },
+    { AT ("'group':{'allow_all_users':true}"), FROM (ME), false, false, "no_list" },
+    { AT ("'allow_all_users':true,'dm':{'allow_all_users':false}"), FROM (ME), false, false,
+        "no_list" },
+    { AT ("'allowed_users':['x'],'dm':{'allowed_users':['u']}"), FROM (ME), false, true,
+        "allowed_users" },
+    { AT ("'dm':{'allowed_users':['u']}"), "{'platform':'slack','user_id':'u'}", false, true,
+        "allowed_users" },
     //  A name is no identity
     { AT ("'allowed_users':['boss']"), FROM (ME ",'user_name':'boss','chat_name':'boss'"), false,
         false, "allowed_users" },
@@ -207,20 +216,20 @@ every_row_of_what_a_stranger_gets (void **state)
         { "{}", FROM (ME), true },
         //  The platform's own word comes first
         { AT ("'unauthorized_dm_behavior':'ignore'"), FROM (ME), false },
-        { "{'gateway':{'unauthorized_dm_behavior':'ignore'},'platforms':{'slack':{"
+        { "{'unauthorized_dm_behavior':'ignore','platforms':{'slack':{"
           "'unauthorized_dm_behavior':'pair','dm_policy':'disabled','allowed_users':['x']}}}",
             FROM (ME), true },
         { "{'platforms':{'email':{'unauthorized_dm_behavior':'pair'}}}",
             "{'platform':'email','chat_type':'dm','user_id':'u@x.org'}", true },
         //  Then e-mail, where everybody can write
         { "{}", "{'platform':'email','chat_type':'dm','user_id':'u@x.org'}", false },
-        { ALL ("'unauthorized_dm_behavior':'pair'"),
+        { "{'unauthorized_dm_behavior':'pair'}",
             "{'platform':'email','chat_type':'dm','user_id':'u@x.org'}", false },
         //  Then the word for all
-        { "{'gateway':{'unauthorized_dm_behavior':'pair'},'platforms':{'slack':{"
+        { "{'unauthorized_dm_behavior':'pair','platforms':{'slack':{"
           "'dm_policy':'allowlist','allowed_users':['x']}}}",
             FROM (ME), true },
-        { "{'gateway':{'unauthorized_dm_behavior':'ignore'},'platforms':{'slack':{"
+        { "{'unauthorized_dm_behavior':'ignore','platforms':{'slack':{"
           "'dm_policy':'pairing'}}}",
             FROM (ME), false },
         //  Then the policy
@@ -253,28 +262,33 @@ an_open_policy_needs_the_switch_beside_it (void **state)
     (void) state;
     static const struct {
         const char *config; //  JSON
-        int rc;             //  Expected
+        const char *path;   //  Expected: of what is wrong
         bool unset;         //  Expected: nobody is let in
     } rows[] = {
-        { "{}", 0, true },
-        { AT ("'dm_policy':'open'"), -1, true },
-        { AT ("'group_policy':'open'"), -1, true },
-        { AT ("'group_policy':'open','allow_all_users':false"), -1, true },
-        { AT ("'group_policy':'open','allow_all_users':true"), 0, false },
-        { "{'gateway':{'allow_all_users':true},'platforms':{'slack':{'dm_policy':'open'}}}", 0,
+        { "{}", "", true },
+        { AT ("'dm_policy':'open'"), "platforms.slack.dm_policy", true },
+        { AT ("'group_policy':'open'"), "platforms.slack.group_policy", true },
+        { AT ("'group_policy':'open','allow_all_users':false"), "platforms.slack.group_policy",
+            true },
+        { AT ("'group_policy':'open','allow_all_users':true"), "", false },
+        { "{'gateway':{'allow_all_users':true},'platforms':{'slack':{'dm_policy':'open'}}}", "",
             false },
-        { AT ("'dm_policy':'pairing','group_policy':'disabled'"), 0, true },
-        { AT ("'allowed_users':['x']"), 0, false },
-        { AT ("'group_allowed_chats':['x']"), 0, false },
-        { ALL ("'allowed_users':['x']"), 0, false },
+        { AT ("'dm_policy':'pairing','group_policy':'disabled'"), "", true },
+        { AT ("'dm':{'dm_policy':'open'}"), "platforms.slack.dm.dm_policy", true },
+        { AT ("'thread':{'group_policy':'open'}"), "platforms.slack.thread.group_policy", true },
+        { AT ("'thread':{'group_policy':'open','allow_all_users':true}"), "", false },
+        { AT ("'group':{'allowed_users':['x']}"), "", false },
+        { AT ("'allowed_users':['x']"), "", false },
+        { AT ("'group_allowed_chats':['x']"), "", false },
+        { ALL ("'allowed_users':['x']"), "", false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char reason[256];
+        char path[256];
         json_t *config = s_json (rows[i].config);
-        if (argos_allow_check (config, reason, sizeof reason) != rows[i].rc ||
-            argos_allow_is_unset (config) != rows[i].unset)
-            fail_msg ("row %zu", i);
-        assert_int_equal (*reason != 0, rows[i].rc != 0);
+        int rc = argos_allow_check (config, path, sizeof path);
+        assert_int_equal (rc, *rows[i].path ? -1 : 0);
+        assert_string_equal (path, rows[i].path);
+        assert_int_equal (argos_allow_is_unset (config), rows[i].unset);
         json_decref (config);
     }
 }
