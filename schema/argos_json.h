@@ -17,6 +17,13 @@ json_t *argos_json_load (const void *data, size_t size, size_t flags, json_error
 #define ARGOS_JSON_LEVELS 64
 json_t *argos_json_load_plain (const void *data, size_t size);
 
+//  The text with U+FFFD for each character that does not exist: bytes that are no UTF-8, NUL and
+//  its escape, half a surrogate pair. New (free), *ret_size bytes; NULL without memory.
+char *argos_json_mend (const void *data, size_t size, size_t *ret_size);
+
+//  As argos_json_load, of the mended text when it is no JSON as it stands.
+json_t *argos_json_load_mended (const void *data, size_t size, size_t flags, json_error_t *error);
+
 //  What json_dump_callback gives with JSON_COMPACT and JSON_ENCODE_ANY: fn gets the text in pieces
 //  and returns 0, or -1 to end it. Returns 0 or -1. The value has no cycles and at most
 //  ARGOS_JSON_DUMP_LEVELS levels, else -1.

@@ -220,7 +220,7 @@ argos_schema_parse (const char *type, const void *data, size_t size, json_t **re
         return ARGOS_INVALID;
     }
     if (!body)
-        body = json_loadb (data, size, JSON_REJECT_DUPLICATES, &error);
+        body = argos_json_load_mended (data, size, JSON_REJECT_DUPLICATES, &error);
     if (!body) {
         s_not_json (&error, reason, reason_size);
         return ARGOS_INVALID;

@@ -29,8 +29,8 @@ bool argos_schema_known (const char *type);
 //  reason (size bytes).
 argos_err_t argos_schema_check (const char *type, const json_t *body, char *reason, size_t size);
 
-//  The same from bytes: parses (no duplicates, depth <= 64, no NUL in names) and checks. *ret_body
-//  is new on ARGOS_OK. Size 0 means {}.
+//  The same from bytes: parses (no duplicates, depth <= 64; characters that don't exist become
+//  U+FFFD) and checks. *ret_body is new on ARGOS_OK. Size 0 means {}.
 argos_err_t argos_schema_parse (const char *type, const void *data, size_t size, json_t **ret_body,
     char *reason, size_t reason_size);
 

@@ -7,6 +7,8 @@
 #ifndef ARGOS_TEXT_H
 #define ARGOS_TEXT_H
 
+#include "argos_utf8.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,9 +37,6 @@ const char *argos_text_str (const argos_text_t *self);
 
 //  Takes count bytes off the front.
 void argos_text_shift (argos_text_t *self, size_t count);
-
-//  Length of the valid UTF-8 sequence at data (1 to 4), or 0 when there is none.
-size_t argos_utf8_length (const unsigned char *data, size_t size);
 
 //  The longest prefix of at most limit bytes that does not cut a UTF-8 sequence of valid text.
 size_t argos_utf8_cut (const char *data, size_t size, size_t limit);

@@ -271,10 +271,9 @@ bodies_are_parsed_strictly (void **state)
         const char *reason; //  Part of the sentence
     } rows[] = {
         { "{\"name\":\"a\",\"value\":1,\"name\":\"b\"}", "not JSON" },
-        { "{\"name\":\"\xff\",\"value\":1}", "not JSON" },
-        { "{\"name\":\"\\ud800\",\"value\":1}", "not JSON" },
-        { "{\"name\":\"\\u0000\",\"value\":1}", "not JSON" },
-        { "{\"na\\u0000me\":\"a\",\"value\":1}", "not JSON" },
+        { "{\"name\":\"\xff,\"value\":1}", "not JSON" },
+        { "{\"name\":\"a\",\"\\u0000\":1,\"\xff\":2,\"value\":1}", "not JSON" },
+        { "{\"na\\u0000me\":\"a\",\"value\":1}", "name: expected" },
         { "{\"name\":\"a\",\"value\":99999999999999999999}", "not JSON" },
         { "{\"name\":\"a\",\"value\":1e999}", "not JSON" },
         { "{\"name\":\"a\",\"value\":1} x", "not JSON" },
@@ -287,6 +286,26 @@ bodies_are_parsed_strictly (void **state)
         s_assert_parse (
             "cursor.put", rows[row].data, strlen (rows[row].data), ARGOS_INVALID, rows[row].reason);
     s_assert_parse ("cursor.put", "{\"name\":\"a\",\"value\":{\"x\":[]}}", 29, ARGOS_OK, "");
+}
+
+//  docs/adr: a character that does not exist is no reason to refuse the rest.
+
+static void
+characters_that_do_not_exist_are_replaced (void **state)
+{
+    (void) state;
+    static const char *const names[] = { "\xff", "\\ud800", "\\u0000" };
+    for (size_t i = 0; i < 3; i++) {
+        char data[64], reason[256] = "";
+        json_t *body = NULL;
+        snprintf (data, sizeof data, "{\"name\":\"a%sb\",\"value\":1}", names[i]);
+        assert_int_equal (
+            argos_schema_parse ("cursor.put", data, strlen (data), &body, reason, sizeof reason),
+            ARGOS_OK);
+        assert_string_equal (json_string_value (json_object_get (body, "name")), "a\xef\xbf\xbd"
+                                                                                 "b");
+        json_decref (body);
+    }
 }
 
 static void
@@ -390,6 +409,7 @@ main (void)
         cmocka_unit_test (schemas_that_say_more_than_is_checked_are_refused),
         cmocka_unit_test (a_schema_is_at_most_32_levels_deep),
         cmocka_unit_test (bodies_are_parsed_strictly),
+        cmocka_unit_test (characters_that_do_not_exist_are_replaced),
         cmocka_unit_test (a_refusal_never_repeats_what_was_sent),
         cmocka_unit_test (deep_bodies_are_refused_before_they_are_built),
         cmocka_unit_test (an_empty_body_is_an_empty_object),
