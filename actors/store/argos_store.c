@@ -61,7 +61,9 @@ s_open (argos_store_t *self, const char *path, char *reason)
     }
     int rc = argos_store_exec (self, pragmas);
     sqlite3_wal_hook (self->db, s_wal_hook, self); //  Takes the place of SQLite's own checkpoints
-    if (rc == 0 && argos_store_start (self, reason) == 0)
+    if (rc == 0 && argos_store_rank_init (self) != 0)
+        snprintf (reason, REASON_SIZE, "this SQLite (%s) has no FTS5", sqlite3_libversion ());
+    else if (rc == 0 && argos_store_start (self, reason) == 0)
         return 0;
     if (!*reason)
         snprintf (reason, REASON_SIZE, "can't use %.120s: %.100s", path,
@@ -329,6 +331,19 @@ s_drop_spoiled (argos_store_t *self)
     self->broken = s_fatal (self->failed);
 }
 
+//  A slice of indexing though requests wait, or searches would miss what was written of late. False
+//  when the store is past use.
+
+static bool
+s_index_busy (argos_store_t *self)
+{
+    self->failed = 0;
+    argos_store_index_messages (self);
+    if (self->failed)
+        s_roll_back (self);
+    return !s_fatal (self->failed);
+}
+
 int
 argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     argos_storage_ans_t **answers, size_t count, char *reason)
@@ -341,6 +356,8 @@ argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
         return s_end (self, reason);
     if (self->wal_pages >= ARGOS_STORE_WAL_PAGES_BUSY && argos_store_checkpoint (self) != 0 &&
         s_fatal (self->failed))
+        return s_end (self, reason);
+    if (self->messages_behind >= ARGOS_STORE_BEHIND_BUSY && !s_index_busy (self))
         return s_end (self, reason);
     batch_t outcome =
         count == 1 ? BATCH_UNDONE : s_transaction (self, requests, answers, count, false);

@@ -22,6 +22,7 @@
 #define ARGOS_STORE_OWNER_MAX 513           //  Bytes of an owner, terminated
 #define ARGOS_STORE_TITLE_MAX 401           //  Bytes of a title of 100 characters, terminated
 #define ARGOS_STORE_COPY_MAX 20000          //  Messages that one operation copies or removes
+#define ARGOS_STORE_BEHIND_BUSY 4000        //  Index even under load when so many are not
 #define ARGOS_STORE_HASH_SIZE 16            //  Bytes of a content hash
 #define ARGOS_STORE_WAL_PAGES 1000          //  Checkpoint when idle
 #define ARGOS_STORE_WAL_PAGES_BUSY 2000     //  Checkpoint even under load
@@ -128,6 +129,7 @@ typedef enum {
     ARGOS_SQL_TAIL_WORDS,
     ARGOS_SQL_TAIL_TRIGRAMS,
     ARGOS_SQL_MESSAGE_NEWEST,
+    ARGOS_SQL_MESSAGE_RANGE,
     ARGOS_SQL_FIND_WORDS,
     ARGOS_SQL_FIND_TRIGRAMS,
     ARGOS_SQL_FIND_TAIL_WORDS,
@@ -291,6 +293,8 @@ typedef struct {
     const argos_header_t *header;    //  Its header
     json_t *body;                    //  Of a store operation
     json_t *result;                  //  Of a read; new, set by the operation
+    char *text;                      //  The same as JSON; new, in place of result
+    size_t text_size;                //  Its bytes
 } argos_store_unit_t;
 
 //  argos_store_sql.c: statements. Formats: i int64_t, d double, s string, e string or NULL when
@@ -318,6 +322,8 @@ json_t *argos_store_json (sqlite3_stmt *stmt, int column);
 json_t *argos_store_string (sqlite3_stmt *stmt, int column);
 //  A copy of text, cut to size.
 void argos_store_text_copy (char *target, const char *text, size_t size);
+//  Bytes of the text, at most limit, that cut no character.
+size_t argos_store_text_cut (const char *text, size_t limit);
 //  SQL without parameters, at open and in chores. 0 or -1 (self->failed).
 int argos_store_exec (argos_store_t *self, const char *sql);
 //  Rows changed by the last statement.
@@ -475,6 +481,14 @@ bool argos_store_title_take (argos_store_t *self, argos_store_unit_t *unit,
 //  argos_store_list.c
 argos_store_op_fn argos_store_session_list, argos_store_session_lineage, argos_store_session_stats,
     argos_store_usage_add, argos_store_usage_get;
+
+//  argos_store_rank.c: makes the function argos_rank known to SQL. 0 or -1.
+int argos_store_rank_init (argos_store_t *self);
+
+//  argos_store_page.c: the result of session.load from a statement that stands on its first row
+//  (NULL = none): a new text, its bytes in *ret_size. limit: bytes of texts.
+char *argos_store_page (
+    argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit, size_t *ret_size);
 
 //  argos_store_transcript.c
 argos_store_op_fn argos_store_session_load, argos_store_session_append, argos_store_session_replace,

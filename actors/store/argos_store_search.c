@@ -2,21 +2,27 @@
 //
 //  Invariants: a write costs nothing for search: rows are indexed in slices when nothing waits.
 //  What is not indexed yet is put into an index of its own in memory by each search, so that it
-//  finds the same words either way. Of the hits the newest 2000 are ranked, newer ones better.
-//  An index that is damaged is made anew from the texts; until then the texts are looked through.
-//  Limits: 500 rows or 128 KiB of a slice; TAIL_MAX rows that are not indexed, or PLAIN_MAX rows
-//  that are looked through without an index: what is older is not found, and `partial` says so.
+//  finds the same words either way. A search goes from the newest messages back, range by range,
+//  until 500 hits are found, which are ranked, newer ones better, or BUDGET_NS is used up: then the
+//  result says `partial` and where the next search goes on. An index that is damaged is made anew
+//  from the texts; until then the texts are looked through.
+//  Limits: 500 rows or 64 KiB of a slice; TAIL_MAX rows that are not indexed. A beginning (`word*`)
+//  is looked up in one range: how long that takes is a matter of how common it is.
 
 #include "argos_store_priv.h"
 #include "argos_store_query.h"
 
 #include <string.h>
+#include <time.h>
 
 #define SLICE_ROWS 500     //  Rows of a slice
-#define SLICE_BYTES 131072 //  Characters of a slice
+#define SLICE_BYTES 65536  //  Characters of a slice
 #define BEHIND 32          //  Rows that are worth a slice, which costs a commit
 #define TAIL_MAX 5000      //  Rows that are not indexed
-#define PLAIN_MAX 100000   //  Rows looked through
+#define ENOUGH 500         //  Hits that are ranked
+#define RANGE 4096         //  Messages of the first range
+#define QUICK_NS 1500000   //  After a range that was quicker a wider one follows
+#define BUDGET_NS 20000000 //  Of a search
 #define HITS_MAX 100       //  Of a page
 #define INDEXED "indexed"  //  Name of the mark in meta
 
@@ -33,6 +39,9 @@ typedef struct {
     const json_t *body;         //  What was asked
     argos_store_query_t *query; //  Cleaned
     int64_t mark;               //  Last message that is indexed
+    int64_t low, high;          //  Messages looked at: behind low, up to high
+    int64_t next;               //  Where it goes on: messages before it, 0 = all were looked at
+    size_t found;               //  Hits so far
     int64_t limit;              //  Hits wanted
     size_t count;               //  Hits
     hit_t hits[HITS_MAX];       //  By rank
@@ -50,17 +59,19 @@ s_mark (argos_store_t *self)
 //  The last row of the next slice; the mark when there is none.
 
 static int64_t
-s_slice_end (argos_store_t *self, int64_t mark)
+s_slice_end (argos_store_t *self, int64_t mark, int *ret_rows)
 {
     int64_t end = mark, bytes = 0;
+    int rows = 0;
     sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_TEXT_SIZES, "i", mark);
-    for (int rows = 0; stmt && rows < SLICE_ROWS && bytes < SLICE_BYTES; rows++) {
+    for (; stmt && rows < SLICE_ROWS && bytes < SLICE_BYTES; rows++) {
         end = sqlite3_column_int64 (stmt, 0);
         bytes += sqlite3_column_int64 (stmt, 1);
         if (!argos_store_next (self, stmt))
             break;
     }
     argos_store_end (self, ARGOS_SQL_TEXT_SIZES);
+    *ret_rows = rows;
     return end;
 }
 
@@ -115,7 +126,8 @@ argos_store_index_messages (argos_store_t *self)
         return s_renew (self);
     if (self->indexed_all && self->messages_behind < BEHIND)
         return false;
-    int64_t mark = s_mark (self), end = s_slice_end (self, mark);
+    int rows;
+    int64_t mark = s_mark (self), end = s_slice_end (self, mark, &rows);
     self->indexed_all = end == mark;
     if (self->indexed_all)
         self->messages_behind = 0;
@@ -126,6 +138,7 @@ argos_store_index_messages (argos_store_t *self)
     argos_store_run (self, ARGOS_SQL_TRIGRAMS_ADD, "ii", mark, end);
     argos_store_run (self, ARGOS_SQL_META_PUT, "si", INDEXED, end);
     argos_store_exec (self, "COMMIT");
+    self->messages_behind -= rows < self->messages_behind ? rows : self->messages_behind;
     return s_undone (self) || !self->failed;
 }
 
@@ -170,16 +183,17 @@ s_add_hit (search_t *self, int64_t id, double rank, bool tail)
 //  Runs a query for hits: id, rank. The first parameter is its text.
 
 static void
-s_hits (search_t *self, argos_sql_t sql, const char *text, int64_t from, bool tail)
+s_hits (search_t *self, argos_sql_t sql, const char *text, int64_t low, int64_t high, bool tail)
 {
     argos_store_t *store = self->store;
     const json_t *body = self->body;
     sqlite3_stmt *stmt =
-        argos_store_query (store, sql, "seeeeiiii", text, argos_store_member (body, "session_id"),
+        argos_store_query (store, sql, "seeeeiiiii", text, argos_store_member (body, "session_id"),
             argos_store_member (body, "platform"), argos_store_member (body, "role"),
             argos_store_member (body, "owner"), argos_store_integer (body, "since", 0),
-            argos_store_integer (body, "until", INT64_MAX), store->now, from);
+            argos_store_integer (body, "until", INT64_MAX), store->now, low, high);
     while (stmt) {
+        self->found++;
         s_add_hit (self, sqlite3_column_int64 (stmt, 0), sqlite3_column_double (stmt, 1), tail);
         if (!argos_store_next (store, stmt))
             break;
@@ -204,46 +218,17 @@ s_fill_tail (search_t *self, int64_t newest)
     return from == self->mark;
 }
 
-static bool
-s_search_index (search_t *self, int64_t newest)
+//  The hits of one range. Any of the words when there is no index for them.
+
+static void
+s_search_range (search_t *self, int64_t low, int64_t high)
 {
-    bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS, whole = true;
-    s_hits (self, trigrams ? ARGOS_SQL_FIND_TRIGRAMS : ARGOS_SQL_FIND_WORDS, self->query->text, 0,
-        false);
-    if (newest > self->mark) {
-        whole = s_fill_tail (self, newest);
-        s_hits (self, trigrams ? ARGOS_SQL_FIND_TAIL_TRIGRAMS : ARGOS_SQL_FIND_TAIL_WORDS,
-            self->query->text, 0, true);
+    if (self->query->kind != ARGOS_QUERY_PLAIN) {
+        bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS;
+        s_hits (self, trigrams ? ARGOS_SQL_FIND_TRIGRAMS : ARGOS_SQL_FIND_WORDS, self->query->text,
+            low, high, false);
+        return;
     }
-    return whole;
-}
-
-static bool s_search_plain (search_t *self, int64_t newest);
-
-//  With the index, or without it when it turns out to be damaged.
-
-static bool
-s_search (search_t *self, int64_t newest)
-{
-    bool whole = true;
-    if (self->query->kind == ARGOS_QUERY_NONE)
-        return true;
-    if (self->query->kind != ARGOS_QUERY_PLAIN && !self->store->index_damaged) {
-        whole = s_search_index (self, newest);
-        if (!s_damaged (self->store))
-            return whole;
-        self->count = 0;
-    }
-    self->query->kind = ARGOS_QUERY_PLAIN;
-    return s_search_plain (self, newest);
-}
-
-//  Any of the words, the newest first.
-
-static bool
-s_search_plain (search_t *self, int64_t newest)
-{
-    int64_t from = newest > PLAIN_MAX ? newest - PLAIN_MAX : 0;
     for (size_t i = 0; i < self->query->count; i++) {
         const argos_store_word_t *word = &self->query->words[i];
         char text[256];
@@ -251,9 +236,92 @@ s_search_plain (search_t *self, int64_t newest)
             continue;
         memcpy (text, word->text, word->size);
         text[word->size] = 0;
-        s_hits (self, ARGOS_SQL_FIND_PLAIN, text, from, false);
+        s_hits (self, ARGOS_SQL_FIND_PLAIN, text, low, high, false);
     }
-    return from == 0;
+}
+
+static int64_t
+s_clock (void)
+{
+    struct timespec now;
+    clock_gettime (CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+//  Ranges from high down to low, as wide as they are quick.
+
+static void
+s_search_back (search_t *self, int64_t high)
+{
+    int64_t start = s_clock (), began = start, width = RANGE;
+    for (size_t i = 0; i < self->query->count; i++)
+        if (self->query->words[i].star)
+            width = INT64_MAX / 2;
+    while (high > self->low && self->found < ENOUGH && !self->store->failed) {
+        if (began - start > BUDGET_NS) {
+            self->next = high + 1;
+            return;
+        }
+        int64_t low = high - self->low > width ? high - width : self->low;
+        s_search_range (self, low, high);
+        high = low;
+        int64_t now = s_clock ();
+        if (now - began < QUICK_NS && width < INT64_MAX / 4)
+            width *= 2;
+        else if (now - began > 4 * QUICK_NS && width > RANGE / 8)
+            width /= 4;
+        began = now;
+    }
+}
+
+static bool
+s_search_index (search_t *self, int64_t newest)
+{
+    bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS, whole = true;
+    if (newest > self->mark && self->high > self->mark) {
+        whole = s_fill_tail (self, newest);
+        s_hits (self, trigrams ? ARGOS_SQL_FIND_TAIL_TRIGRAMS : ARGOS_SQL_FIND_TAIL_WORDS,
+            self->query->text, self->low, self->high, true);
+    }
+    s_search_back (self, self->high < self->mark ? self->high : self->mark);
+    return whole;
+}
+
+//  With the index, or without it when it turns out to be damaged.
+
+static bool
+s_search (search_t *self, int64_t newest)
+{
+    if (self->query->kind == ARGOS_QUERY_NONE)
+        return true;
+    if (self->query->kind != ARGOS_QUERY_PLAIN && !self->store->index_damaged) {
+        bool whole = s_search_index (self, newest);
+        if (!s_damaged (self->store))
+            return whole;
+        self->count = self->found = 0;
+        self->next = 0;
+    }
+    self->query->kind = ARGOS_QUERY_PLAIN;
+    s_search_back (self, self->high);
+    return true;
+}
+
+//  Which messages can be hits at all: those of the session, and before the one that was given.
+
+static void
+s_bounds (search_t *self, int64_t newest)
+{
+    const char *session = argos_store_member (self->body, "session_id");
+    int64_t before = argos_store_integer (self->body, "before", INT64_MAX);
+    self->high = newest;
+    if (*session) {
+        sqlite3_stmt *stmt = argos_store_query (self->store, ARGOS_SQL_MESSAGE_RANGE, "s", session);
+        self->low = stmt ? sqlite3_column_int64 (stmt, 0) - 1 : 0;
+        self->high = stmt ? sqlite3_column_int64 (stmt, 1) : 0;
+        argos_store_end (self->store, ARGOS_SQL_MESSAGE_RANGE);
+    }
+    if (self->high >= before)
+        self->high = before - 1;
 }
 
 static json_t *
@@ -299,11 +367,14 @@ argos_store_session_search (argos_store_t *self, argos_store_unit_t *unit)
     search.query = argos_store_query_new (argos_store_member (unit->body, "text"));
     search.limit = argos_store_integer (unit->body, "limit", 20);
     int64_t newest = argos_store_number (self, 0, ARGOS_SQL_MESSAGE_NEWEST, "");
-    bool whole = s_search (&search, newest);
+    s_bounds (&search, newest);
+    bool whole = s_search (&search, newest) && search.next == 0;
     json_t *hits = json_array ();
     for (size_t i = 0; i < search.count; i++)
         json_array_append_new (hits, s_show (&search, &search.hits[i]));
     argos_store_query_destroy (&search.query);
     unit->result = json_pack ("{s:o, s:b}", "hits", hits, "partial", !whole);
+    if (search.next)
+        json_object_set_new (unit->result, "next", json_integer (search.next));
     return true;
 }

@@ -363,6 +363,17 @@ argos_store_text_copy (char *target, const char *text, size_t size)
     target[length] = 0;
 }
 
+size_t
+argos_store_text_cut (const char *text, size_t limit)
+{
+    size_t size = strnlen (text, limit + 1);
+    if (size <= limit)
+        return size;
+    for (size = limit; size > 0 && ((unsigned char) text[size] & 0xc0) == 0x80;)
+        size--;
+    return size;
+}
+
 argos_frame_t *
 argos_store_frame (sqlite3_stmt *stmt, int column)
 {

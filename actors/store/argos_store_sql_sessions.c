@@ -26,17 +26,22 @@
     " AND NOT EXISTS (SELECT 1 FROM queue WHERE service = 'turn' AND key = s.id)"                  \
     " ORDER BY s.last_activity_at LIMIT ?4"
 
+//  The other members of a message; what can't be read is left out, and what would be there twice
+#define EXTRA                                                                                      \
+    "iif (extra IS NULL OR NOT json_valid (extra), NULL,"                                          \
+    " json_remove (extra, '$.id', '$.role', '$.at', '$.active', '$.compacted'))"
+
 //  Which messages a search may show
 #define FOUND                                                                                      \
     " AND (m.active = 1 OR m.compacted = 1) AND (?2 IS NULL OR m.session_id = ?2)"                 \
     " AND (?3 IS NULL OR s.platform = ?3) AND (?4 IS NULL OR m.role = ?4)"                         \
-    " AND (?5 IS NULL OR s.owner = ?5) AND m.at >= ?6 AND m.at <= ?7 AND m.id > ?9"
-//  The newest hits, better the newer they are: after 30 days half as good
+    " AND (?5 IS NULL OR s.owner = ?5) AND m.at >= ?6 AND m.at <= ?7"
+//  The newest hits of a range, better the newer they are: after 30 days half as good
 #define FIND(index)                                                                                \
-    "SELECT id, rank / (1 + max (0, ?8 - at) / 2592000000.0) FROM (SELECT m.id, f.rank, m.at"      \
+    "SELECT m.id, argos_rank (f." index ") / (1 + max (0, ?8 - m.at) / 2592000000.0)"              \
     " FROM " index " f CROSS JOIN messages m ON m.id = f.rowid"                                    \
-    " CROSS JOIN sessions s ON s.id = m.session_id WHERE f." index " MATCH ?1" FOUND               \
-    " ORDER BY f.rowid DESC LIMIT 2000)"
+    " CROSS JOIN sessions s ON s.id = m.session_id WHERE f." index " MATCH ?1"                     \
+    " AND f.rowid > ?9 AND f.rowid <= ?10" FOUND " ORDER BY f.rowid DESC LIMIT 500"
 #define SNIPPET(index)                                                                             \
     "SELECT snippet (" index ", 0, '>>>', '<<<', '...', 40) FROM " index " WHERE " index           \
     " MATCH ?1 AND rowid = ?2"
@@ -136,16 +141,16 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_TITLE_NUMBERED] = "SELECT title FROM sessions WHERE owner = ?1"
                                  " AND (title = ?2 OR (title > ?2 || ' #' AND title < ?2 || ' $'))",
     [ARGOS_SQL_MESSAGE_ADD] =
-        "INSERT INTO messages (session_id, role, at, content, extra, client_id)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra, at, active, compacted"
+        "INSERT INTO messages (session_id, role, at, content, extra, client_id, tools)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, " EXTRA ", at, active, compacted"
                                " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1"
                                " ORDER BY id",
-    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted"
+    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, " EXTRA ", at, active, compacted"
                               " FROM messages WHERE session_id = ?1 AND id > ?2 ORDER BY id",
     [ARGOS_SQL_MESSAGE_COPY] =
-        "INSERT INTO messages (session_id, role, at, content, extra)"
-        " SELECT ?2, role, at, content, extra FROM messages"
+        "INSERT INTO messages (session_id, role, at, content, extra, tools)"
+        " SELECT ?2, role, at, content, extra, tools FROM messages"
         " WHERE session_id = ?1 AND active = 1 AND (?3 = 0 OR id <= ?3) ORDER BY id",
     [ARGOS_SQL_MESSAGE_CLEAR] = "UPDATE messages SET session_id = '', client_id = NULL, active = 0,"
                                 " compacted = 0 WHERE session_id = ?1 AND active = 1",
@@ -211,6 +216,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_TAIL_TRIGRAMS] = "INSERT INTO temp.tail_trigrams (rowid, content)"
                                 " SELECT id, content FROM message_texts WHERE id > ?1 AND cjk",
     [ARGOS_SQL_MESSAGE_NEWEST] = "SELECT ifnull (max (id), 0) FROM messages",
+    [ARGOS_SQL_MESSAGE_RANGE] = "SELECT (SELECT min (id) FROM messages WHERE session_id = ?1),"
+                                " (SELECT max (id) FROM messages WHERE session_id = ?1)",
     [ARGOS_SQL_FIND_WORDS] = FIND ("message_words"),
     [ARGOS_SQL_FIND_TRIGRAMS] = FIND ("message_trigrams"),
     [ARGOS_SQL_FIND_TAIL_WORDS] = FIND ("tail_words"),
@@ -218,7 +225,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_FIND_PLAIN] =
         "SELECT m.id, (?8 - m.at) * 1.0 FROM message_texts t"
         " JOIN messages m ON m.id = t.id JOIN sessions s ON s.id = m.session_id"
-        " WHERE instr (lower (t.content), lower (?1)) > 0" FOUND " ORDER BY m.id DESC LIMIT 100",
+        " WHERE m.id > ?9 AND m.id <= ?10 AND instr (lower (t.content), lower (?1)) > 0" FOUND
+        " ORDER BY m.id DESC LIMIT 100",
     [ARGOS_SQL_SNIPPET_WORDS] = SNIPPET ("message_words"),
     [ARGOS_SQL_SNIPPET_TRIGRAMS] = SNIPPET ("message_trigrams"),
     [ARGOS_SQL_SNIPPET_TAIL_WORDS] = SNIPPET ("tail_words"),

@@ -7,33 +7,13 @@
 
 #include "argos_store_priv.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define TOOLS_MAX 8192   //  Bytes of the arguments of tools that search finds
 #define PREVIEW_CHARS 60 //  Characters of a preview
 #define PREVIEW_SIZE 256 //  Its bytes, terminated
-
-//  One message of the page, new; *bytes grows by its size.
-
-static json_t *
-s_message (sqlite3_stmt *stmt, bool inactive, size_t *bytes)
-{
-    json_t *message = argos_store_json (stmt, 3);
-    if (!message)
-        message = json_object ();
-    json_object_set_new (message, "id", json_integer (sqlite3_column_int64 (stmt, 0)));
-    json_object_set_new (message, "role", argos_store_string (stmt, 1));
-    json_t *content = argos_store_string (stmt, 2);
-    if (content)
-        json_object_set_new (message, "content", content);
-    if (inactive) {
-        json_object_set_new (message, "at", json_integer (sqlite3_column_int64 (stmt, 4)));
-        json_object_set_new (message, "active", json_boolean (sqlite3_column_int (stmt, 5)));
-        json_object_set_new (message, "compacted", json_boolean (sqlite3_column_int (stmt, 6)));
-    }
-    *bytes +=
-        (size_t) sqlite3_column_bytes (stmt, 2) + (size_t) sqlite3_column_bytes (stmt, 3) + 64;
-    return message;
-}
 
 bool
 argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
@@ -46,23 +26,10 @@ argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
         limit = ARGOS_STORE_PAGE_BYTES;
     if (!argos_store_session_need (self, unit, &session))
         return false;
-    json_t *messages = json_array ();
-    size_t bytes = 0;
-    bool more = false;
     sqlite3_stmt *stmt = argos_store_query (
         self, sql, "si", session.id, argos_store_integer (unit->body, "after", 0));
-    while (stmt && !more) {
-        json_t *message = s_message (stmt, inactive, &bytes);
-        more = bytes > (size_t) limit && json_array_size (messages) > 0;
-        if (more)
-            json_decref (message);
-        else
-            json_array_append_new (messages, message);
-        if (!argos_store_next (self, stmt))
-            break;
-    }
+    unit->text = argos_store_page (self, stmt, inactive, (size_t) limit, &unit->text_size);
     argos_store_end (self, sql);
-    unit->result = json_pack ("{s:o, s:b}", "messages", messages, "more", more);
     return true;
 }
 
@@ -84,6 +51,32 @@ s_extra (json_t *message)
         return NULL;
     }
     return extra;
+}
+
+//  What search finds of the tools of a message, new: their names, and the beginning of what they
+//  were called with. NULL when there are none.
+
+static char *
+s_tools (const json_t *message)
+{
+    const char *name = argos_store_member (message, "tool_name");
+    char *text = *name ? strdup (name) : NULL;
+    size_t index, size = text ? strlen (text) : 0;
+    json_t *call;
+    json_array_foreach (json_object_get (message, "tool_calls"), index, call) {
+        const json_t *function = json_object_get (call, "function");
+        const char *called = argos_store_member (function, "name");
+        const char *with = argos_store_member (function, "arguments");
+        char *grown = NULL;
+        int more = asprintf (&grown, "%s%s%s %.*s", text ? text : "", text ? " " : "", called,
+            (int) argos_store_text_cut (with, TOOLS_MAX), with);
+        free (text);
+        text = more < 0 ? NULL : grown;
+        size = text ? (size_t) more : 0;
+        if (size > TOOLS_MAX)
+            break;
+    }
+    return text;
 }
 
 //  The beginning of a text on one line; "" when there is nothing to see.
@@ -136,8 +129,10 @@ s_add (argos_store_t *self, const char *id, const json_t *messages, int64_t *ret
         json_t *extra = s_extra (message);
         const char *role = argos_store_member (message, "role");
         const char *content = json_string_value (json_object_get (message, "content"));
-        argos_store_run (self, ARGOS_SQL_MESSAGE_ADD, "ssisje", id, role, self->now, content, extra,
-            argos_store_member (message, "client_id"));
+        char *tools = extra ? s_tools (extra) : NULL;
+        argos_store_run (self, ARGOS_SQL_MESSAGE_ADD, "ssisjes", id, role, self->now, content,
+            extra, argos_store_member (message, "client_id"), (const char *) tools);
+        free (tools);
         json_decref (extra);
         if (self->failed || !argos_store_changed (self))
             continue;

@@ -22,6 +22,8 @@ static const measure_t measures[] = {
     { "fanout", bench_fanout },
     { "store", bench_store },
     { "append", bench_append },
+    { "load", bench_load_rows },
+    { "rows", bench_rows },
     { "turn", bench_turn },
     { "http", bench_http },
     { "idle", bench_idle },

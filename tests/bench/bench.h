@@ -65,6 +65,8 @@ void bench_broker (void);
 void bench_fanout (void);
 void bench_store (void);
 void bench_append (void);
+void bench_load_rows (void);
+void bench_rows (void);
 void bench_turn (void);
 void bench_http (void);
 void bench_idle (void);

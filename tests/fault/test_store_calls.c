@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #define HOLDER "agent/1"
-#define ALL 6       //  Calls of a kind of which each one fails
+#define ALL 4       //  Calls of a kind of which each one fails
 #define MESSAGES 12 //  Of an append
 
 typedef enum { NOT_ASKED, DONE, REFUSED, UNKNOWN } outcome_t;
@@ -324,7 +324,7 @@ static void
 s_each_call (bool made)
 {
     const char *stride = getenv ("ARGOS_FAULT_STRIDE");
-    int step = stride ? atoi (stride) : 47;
+    int step = stride ? atoi (stride) : 97;
     for (int kind = FAULT_OPEN; kind < FAULT_KINDS; kind++)
         for (int lasting = 0; lasting < 2; lasting++)
             for (int n = 0; s_try ((fault_t) kind, n, lasting, made);)
@@ -351,7 +351,7 @@ each_call_of_making_a_database_fails (void **state)
 static unsigned
 s_seeds (void)
 {
-    return getenv ("ARGOS_FAULT_STRIDE") ? 1000 : 25;
+    return getenv ("ARGOS_FAULT_STRIDE") ? 1000 : 15;
 }
 
 static void

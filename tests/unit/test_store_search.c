@@ -149,6 +149,59 @@ what_is_gone_is_not_found (void **state)
     kit_free (kit);
 }
 
+//  The names of tools, what they were called with, and the beginning of what they said
+
+static void
+calls_of_tools_are_found (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
+    int64_t seq = kit_send (kit, "m", "turn", "s", NULL, NULL);
+    int64_t lease = kit_lease (kit, seq, HOLDER);
+    assert_int_equal (
+        kit_write_leased (kit, HOLDER, seq, lease, 1, "session.append",
+            "{\"session_id\":\"s\",\"messages\":[{\"role\":\"assistant\",\"content\":\"let me "
+            "see\","
+            "\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":"
+            "\"read_file\",\"arguments\":\"{\\\"path\\\":\\\"/etc/hostname\\\"}\"}}]},"
+            "{\"role\":\"tool\",\"content\":\"argos-box\",\"tool_name\":\"read_file\"}]}"),
+        ARGOS_OK);
+    for (int indexed = 0; indexed < 2; indexed++) {
+        assert_int_equal (s_hits (kit, "read_file", ""), 2);
+        assert_int_equal (s_hits (kit, "read_file", ",\"role\":\"tool\""), 1);
+        assert_int_equal (s_hits (kit, "hostname", ""), 1);
+        assert_int_equal (s_hits (kit, "argos-box", ""), 1);
+        assert_int_equal (s_hits (kit, "function", ""), 0);
+        kit->store->messages_behind = 100;
+        s_work (kit);
+    }
+    kit_free (kit);
+}
+
+//  A search of very many goes from the newest back, and says where it goes on.
+
+static void
+a_search_goes_on_before_a_message (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
+    kit_write (kit, "g", "session.create", "{\"id\":\"t\"}");
+    for (int i = 0; i < 12; i++)
+        s_say (kit, i < 6 ? "s" : "t", "needle");
+    for (int indexed = 0; indexed < 2; indexed++) {
+        assert_int_equal (s_hits (kit, "needle", ""), 12);
+        assert_int_equal (s_hits (kit, "needle", ",\"before\":4"), 3);
+        assert_int_equal (s_hits (kit, "needle", ",\"before\":10,\"session_id\":\"t\""), 3);
+        assert_int_equal (s_hits (kit, "needle", ",\"session_id\":\"s\""), 6);
+        assert_int_equal (s_hits (kit, "needle", ",\"session_id\":\"nobody\""), 0);
+        kit->store->messages_behind = 100;
+        s_work (kit);
+    }
+    kit_free (kit);
+}
+
 //  Seeded: no query is an error, whatever its bytes.
 
 static void
@@ -181,6 +234,8 @@ main (void)
         cmocka_unit_test (a_query_is_cleaned),
         cmocka_unit_test (results_are_complete_while_the_indexer_lags),
         cmocka_unit_test (what_is_gone_is_not_found),
+        cmocka_unit_test (calls_of_tools_are_found),
+        cmocka_unit_test (a_search_goes_on_before_a_message),
         cmocka_unit_test (no_query_fails),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
