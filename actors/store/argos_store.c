@@ -117,6 +117,7 @@ argos_store_destroy (argos_store_t **self_p)
     argos_store_free_services (self);
     free (self->path);
     free (self->ballast);
+    free (self->page.data);
     free (self);
 }
 

@@ -200,14 +200,16 @@ argos_store_read (argos_store_t *self, const argos_storage_req_t *req, argos_sto
     argos_name_base (req->from, unit.sender);
     bool kept = s_operate (self, &unit, req->parts[0].body, false);
     if (unit.result) {
-        unit.text = argos_json_dumps (unit.result, &unit.text_size);
+        size_t size = 0;
+        char *text = argos_json_dumps (unit.result, &size);
         json_decref (unit.result);
-        if (!unit.text)
+        if (!text)
             abort ();
+        unit.frame = argos_frame_new (text, size);
+        free (text);
     }
-    if (unit.text)
-        argos_store_answer_part (ans)->body = argos_frame_new (unit.text, unit.text_size);
-    free (unit.text);
+    if (unit.frame)
+        argos_store_answer_part (ans)->body = unit.frame;
     return kept;
 }
 

@@ -1,30 +1,25 @@
 //  argos_store_page - a page of a transcript as text, straight from the columns.
 //
 //  Invariant: what comes out is what jansson would write for the same objects. A page has at most
-//  `limit` bytes of texts, but at least one message. Nothing is parsed: loads are most of what the
-//  store is asked for, and their answer goes to another thread as bytes anyway.
+//  `limit` bytes of texts, but at least one message. Texts are not parsed: loads are most of what
+//  the store is asked for, and their answer goes to another thread as bytes anyway.
 
 #include "argos_store_priv.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM 4096 //  Bytes of a page at first
+#define ROOM 65536 //  Bytes of the buffer at first
 
-typedef struct {
-    char *data;  //  The text so far
-    size_t size; //  Its bytes
-    size_t room; //  Allocated
-} page_t;
+typedef argos_store_page_t page_t;
 
 static void
 s_reserve (page_t *self, size_t more)
 {
     if (self->size + more <= self->room)
         return;
-    self->room = 2 * self->room + more;
+    self->room = 2 * self->room + more + ROOM;
     self->data = realloc (self->data, self->room);
     if (!self->data)
         abort ();
@@ -36,6 +31,16 @@ s_put (page_t *self, const char *text, size_t size)
     s_reserve (self, size);
     memcpy (self->data + self->size, text, size);
     self->size += size;
+}
+
+static void
+s_put_number (page_t *self, int64_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    for (; number > 0 || at == sizeof digits; number /= 10)
+        digits[--at] = (char) ('0' + number % 10);
+    s_put (self, digits + at, sizeof digits - at);
 }
 
 //  Whether one of the eight bytes is a quote, a backslash or a control character.
@@ -99,58 +104,74 @@ s_put_column (page_t *self, sqlite3_stmt *stmt, int column, const char *name)
     s_put_string (self, text, (size_t) sqlite3_column_bytes (stmt, column));
 }
 
+static void
+s_put_flag (page_t *self, const char *name, int is)
+{
+    s_put (self, name, strlen (name));
+    s_put (self, is ? "true" : "false", is ? 4 : 5);
+}
+
+#define PUT(self, literal) s_put (self, literal, sizeof literal - 1)
+
+//  The other members of a message. What can't be read is left out, and what would be there twice.
+
+static void
+s_put_extra (argos_store_t *store, page_t *self, const char *extra)
+{
+    sqlite3_stmt *stmt = argos_store_query (store, ARGOS_SQL_MESSAGE_EXTRA, "s", extra);
+    const char *text = stmt ? (const char *) sqlite3_column_text (stmt, 0) : NULL;
+    size_t size = text ? (size_t) sqlite3_column_bytes (stmt, 0) : 0;
+    if (size > 2) {
+        PUT (self, ",");
+        s_put (self, text + 1, size - 2);
+    }
+    argos_store_end (store, ARGOS_SQL_MESSAGE_EXTRA);
+}
+
 //  One message. Returns its bytes as they count for the limit.
 
 static size_t
-s_put_message (page_t *self, sqlite3_stmt *stmt, bool inactive)
+s_put_message (argos_store_t *store, page_t *self, sqlite3_stmt *stmt, bool inactive)
 {
-    char number[96];
-    int size = snprintf (
-        number, sizeof number, "{\"id\":%" PRId64, (int64_t) sqlite3_column_int64 (stmt, 0));
-    s_put (self, number, (size_t) size);
+    PUT (self, "{\"id\":");
+    s_put_number (self, sqlite3_column_int64 (stmt, 0));
     s_put_column (self, stmt, 1, ",\"role\":");
     s_put_column (self, stmt, 2, ",\"content\":");
     const char *extra = (const char *) sqlite3_column_text (stmt, 3);
-    size_t extra_size = (size_t) sqlite3_column_bytes (stmt, 3);
-    if (extra && extra_size > 2) {
-        s_put (self, ",", 1);
-        s_put (self, extra + 1, extra_size - 2);
-    }
+    if (extra)
+        s_put_extra (store, self, extra);
     if (inactive) {
-        size =
-            snprintf (number, sizeof number, ",\"at\":%" PRId64 ",\"active\":%s,\"compacted\":%s",
-                (int64_t) sqlite3_column_int64 (stmt, 4),
-                sqlite3_column_int (stmt, 5) ? "true" : "false",
-                sqlite3_column_int (stmt, 6) ? "true" : "false");
-        s_put (self, number, (size_t) size);
+        PUT (self, ",\"at\":");
+        s_put_number (self, sqlite3_column_int64 (stmt, 4));
+        s_put_flag (self, ",\"active\":", sqlite3_column_int (stmt, 5));
+        s_put_flag (self, ",\"compacted\":", sqlite3_column_int (stmt, 6));
     }
-    s_put (self, "}", 1);
-    return (size_t) sqlite3_column_bytes (stmt, 2) + extra_size + 64;
+    PUT (self, "}");
+    return (size_t) sqlite3_column_bytes (stmt, 2) + (size_t) sqlite3_column_bytes (stmt, 3) + 64;
 }
 
-char *
-argos_store_page (
-    argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit, size_t *ret_size)
+argos_frame_t *
+argos_store_page (argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit)
 {
-    page_t page = { .data = malloc (ROOM), .room = ROOM };
+    page_t *page = &self->page;
     size_t bytes = 0;
     bool more = false;
-    if (!page.data)
-        abort ();
-    s_put (&page, "{\"messages\":[", 13);
+    page->size = 0;
+    PUT (page, "{\"messages\":[");
     for (size_t count = 0; stmt && !more; count++) {
-        size_t before = page.size;
+        size_t before = page->size;
         if (count)
-            s_put (&page, ",", 1);
-        bytes += s_put_message (&page, stmt, inactive);
+            PUT (page, ",");
+        bytes += s_put_message (self, page, stmt, inactive);
         more = bytes > limit && count > 0;
         if (more)
-            page.size = before;
+            page->size = before;
         if (!argos_store_next (self, stmt))
             break;
     }
-    const char *end = more ? "],\"more\":true}" : "],\"more\":false}";
-    s_put (&page, end, strlen (end));
-    *ret_size = page.size;
-    return page.data;
+    if (more)
+        PUT (page, "],\"more\":true}");
+    else
+        PUT (page, "],\"more\":false}");
+    return argos_frame_new (page->data, page->size);
 }

@@ -129,6 +129,7 @@ typedef enum {
     ARGOS_SQL_TAIL_WORDS,
     ARGOS_SQL_TAIL_TRIGRAMS,
     ARGOS_SQL_MESSAGE_NEWEST,
+    ARGOS_SQL_MESSAGE_EXTRA,
     ARGOS_SQL_MESSAGE_RANGE,
     ARGOS_SQL_FIND_WORDS,
     ARGOS_SQL_FIND_TRIGRAMS,
@@ -233,6 +234,14 @@ typedef struct {
     int64_t entries, bytes;                             //  so many
 } argos_store_retain_t;
 
+//  A text that grows, kept for the next one
+
+typedef struct {
+    char *data;  //  The text so far
+    size_t size; //  Its bytes
+    size_t room; //  Allocated
+} argos_store_page_t;
+
 struct argos_store {
     sqlite3 *db;                                    //  The only connection
     sqlite3_stmt *statements[ARGOS_SQL_STATEMENTS]; //  Prepared when first used, kept for life
@@ -278,7 +287,8 @@ struct argos_store {
     bool indexed_all;                         //  The indexer has reached the last message
     int64_t messages_behind;                  //  Added since
     bool index_damaged;                       //  Of search: it is to be made anew
-    int trouble; //  What the last commit or request failed of, 0 = it went well
+    int trouble;             //  What the last commit or request failed of, 0 = it went well
+    argos_store_page_t page; //  Of a transcript
     argos_header_t headers[ARGOS_PARTS_MAX]; //  Of the commit at hand
 };
 
@@ -293,8 +303,7 @@ typedef struct {
     const argos_header_t *header;    //  Its header
     json_t *body;                    //  Of a store operation
     json_t *result;                  //  Of a read; new, set by the operation
-    char *text;                      //  The same as JSON; new, in place of result
-    size_t text_size;                //  Its bytes
+    argos_frame_t *frame;            //  The same as JSON; new, in place of result
 } argos_store_unit_t;
 
 //  argos_store_sql.c: statements. Formats: i int64_t, d double, s string, e string or NULL when
@@ -486,9 +495,9 @@ argos_store_op_fn argos_store_session_list, argos_store_session_lineage, argos_s
 int argos_store_rank_init (argos_store_t *self);
 
 //  argos_store_page.c: the result of session.load from a statement that stands on its first row
-//  (NULL = none): a new text, its bytes in *ret_size. limit: bytes of texts.
-char *argos_store_page (
-    argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit, size_t *ret_size);
+//  (NULL = none), a new frame. limit: bytes of texts.
+argos_frame_t *argos_store_page (
+    argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit);
 
 //  argos_store_transcript.c
 argos_store_op_fn argos_store_session_load, argos_store_session_append, argos_store_session_replace,

@@ -26,11 +26,6 @@
     " AND NOT EXISTS (SELECT 1 FROM queue WHERE service = 'turn' AND key = s.id)"                  \
     " ORDER BY s.last_activity_at LIMIT ?4"
 
-//  The other members of a message; what can't be read is left out, and what would be there twice
-#define EXTRA                                                                                      \
-    "iif (extra IS NULL OR NOT json_valid (extra), NULL,"                                          \
-    " json_remove (extra, '$.id', '$.role', '$.at', '$.active', '$.compacted'))"
-
 //  Which messages a search may show
 #define FOUND                                                                                      \
     " AND (m.active = 1 OR m.compacted = 1) AND (?2 IS NULL OR m.session_id = ?2)"                 \
@@ -143,10 +138,10 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_MESSAGE_ADD] =
         "INSERT INTO messages (session_id, role, at, content, extra, client_id, tools)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, " EXTRA ", at, active, compacted"
+    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra"
                                " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1"
                                " ORDER BY id",
-    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, " EXTRA ", at, active, compacted"
+    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted"
                               " FROM messages WHERE session_id = ?1 AND id > ?2 ORDER BY id",
     [ARGOS_SQL_MESSAGE_COPY] =
         "INSERT INTO messages (session_id, role, at, content, extra, tools)"
@@ -216,6 +211,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_TAIL_TRIGRAMS] = "INSERT INTO temp.tail_trigrams (rowid, content)"
                                 " SELECT id, content FROM message_texts WHERE id > ?1 AND cjk",
     [ARGOS_SQL_MESSAGE_NEWEST] = "SELECT ifnull (max (id), 0) FROM messages",
+    [ARGOS_SQL_MESSAGE_EXTRA] =
+        "SELECT iif (json_valid (?1), json_remove (?1, '$.id', '$.role', '$.at', '$.active',"
+        " '$.compacted'), NULL)",
     [ARGOS_SQL_MESSAGE_RANGE] = "SELECT (SELECT min (id) FROM messages WHERE session_id = ?1),"
                                 " (SELECT max (id) FROM messages WHERE session_id = ?1)",
     [ARGOS_SQL_FIND_WORDS] = FIND ("message_words"),

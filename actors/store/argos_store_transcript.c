@@ -28,7 +28,7 @@ argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
         return false;
     sqlite3_stmt *stmt = argos_store_query (
         self, sql, "si", session.id, argos_store_integer (unit->body, "after", 0));
-    unit->text = argos_store_page (self, stmt, inactive, (size_t) limit, &unit->text_size);
+    unit->frame = argos_store_page (self, stmt, inactive, (size_t) limit);
     argos_store_end (self, sql);
     return true;
 }
