@@ -287,6 +287,7 @@ struct topic {
     bool closed;                    //  The last entry is out
     int busy;                       //  Requests to the store that refer to it
     ring_entry_t *ring;             //  In order
+    ring_entry_t *key;              //  Newest key frame of these that is ready, NULL = none known
     int64_t entries, bytes;         //  In the ring
     int64_t dropped;                //  Counts below this were dropped from the ring
     subscription_t *subscriptions;  //  Readers

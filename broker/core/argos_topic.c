@@ -51,6 +51,8 @@ s_drop_first (topic_t *topic)
     topic->bytes -= s_cost (slot);
     topic->core->rings_bytes -= s_cost (slot);
     DL_DELETE (topic->ring, slot);
+    if (topic->key == slot)
+        topic->key = NULL;
     argos_frame_unref (&slot->header);
     argos_frame_unref (&slot->body);
     free (slot);
@@ -102,11 +104,7 @@ s_lingered (void *arg)
 static void
 s_shrink (topic_t *topic, int64_t entries, int64_t bytes)
 {
-    ring_entry_t *slot, *key = NULL;
-    DL_FOREACH (topic->ring, slot)
-        if (slot->keyframe && slot->state == SLOT_READY)
-            key = slot;
-    while (key && topic->ring != key && s_can_drop (topic))
+    while (topic->key && topic->ring != topic->key && s_can_drop (topic))
         s_drop_first (topic);
     while ((topic->entries > entries || topic->bytes > bytes) && s_can_drop (topic))
         s_drop_first (topic);
@@ -126,6 +124,16 @@ s_shrink_all (argos_core_t *self)
             return; //  Only newest entries and commits on their way are left
         s_shrink (largest, largest->entries / 2, largest->bytes / 2);
     }
+}
+
+//  Remembered here, since a ring that is full is looked at with each entry.
+
+static void
+s_note_key (topic_t *topic, ring_entry_t *slot)
+{
+    if (slot->keyframe && slot->state == SLOT_READY &&
+        (!topic->key || topic->key->count < slot->count))
+        topic->key = slot;
 }
 
 //  Take a number and a place in the ring. Kept entries wait there for their commit.
@@ -148,6 +156,7 @@ argos_topic_append (topic_t *topic, const session_t *session, const argos_header
     slot->header = argos_frame_ref (head);
     slot->body = argos_frame_ref (body);
     DL_APPEND (topic->ring, slot);
+    s_note_key (topic, slot);
     topic->entries++;
     topic->bytes += s_cost (slot);
     self->rings_bytes += s_cost (slot);
@@ -227,6 +236,8 @@ s_take_back (topic_t *topic, ring_entry_t *slot)
     argos_header_t header;
     session_t *session = argos_session_find (self, slot->session);
     slot->state = SLOT_SKIPPED;
+    if (topic->key == slot)
+        topic->key = NULL;
     if (session &&
         argos_header_read (slot->header->data, slot->header->size, &header, NULL) == ARGOS_OK)
         argos_core_refuse (self, session->conn, header.id, ARGOS_DENIED,
@@ -301,6 +312,7 @@ argos_topic_settled (
     topic_t *topic, ring_entry_t *slot, bool stored, int64_t number, const char *owner)
 {
     slot->state = stored ? SLOT_READY : SLOT_SKIPPED;
+    s_note_key (topic, slot);
     if (stored) {
         s_own (topic, owner);
         if (!topic->based)
