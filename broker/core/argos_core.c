@@ -358,7 +358,7 @@ argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall)
     if (drift < CLOCK_SET_MS && drift > -CLOCK_SET_MS)
         return;
     self->offset = wall - mono;
-    argos_lane_clock_set (self);
+    argos_entry_clock_set (self);
 }
 
 int64_t
@@ -404,7 +404,7 @@ argos_core_load (argos_core_t *self, const argos_storage_row_t *row)
         service->paused = row->paused;
         return;
     }
-    entry_t *entry = argos_lane_insert (service, row->key, row);
+    entry_t *entry = argos_entry_insert (service, row->key, row);
     if (row->lease && entry->lane)
         argos_lane_leased (entry->lane, row->seq, row->lease, 0);
     else if (entry->lane)

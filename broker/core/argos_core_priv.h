@@ -492,10 +492,17 @@ void argos_request_dispatch (service_t *service);
 void argos_request_leave (session_t *session);
 void argos_request_free (request_t *request);
 
+//  argos_entry.c
+entry_t *argos_entry_insert (service_t *service, const char *key, const argos_storage_row_t *row);
+void argos_entry_rows (argos_core_t *self, const argos_storage_ans_t *ans);
+entry_t *argos_entry_find (entry_t *entries, int64_t seq);
+void argos_entry_end (entry_t *entry);
+//  The wall clock was set: what waits for a time of it waits anew.
+void argos_entry_clock_set (argos_core_t *self);
+
 //  argos_lane.c
 lane_t *argos_lane_get (service_t *service, const char *key);
 lane_t *argos_lane_find (const service_t *service, const char *key);
-entry_t *argos_lane_insert (service_t *service, const char *key, const argos_storage_row_t *row);
 void argos_lane_leased (lane_t *lane, int64_t seq, int64_t lease, uint64_t session);
 void argos_lane_freed (lane_t *lane, int strikes);
 void argos_lane_consume (lane_t *lane, const int64_t *gone, size_t count);
@@ -509,9 +516,6 @@ void argos_lane_show (lane_t *lane);
 void argos_lane_unshow (lane_t *lane, int64_t seq);
 void argos_lane_unlink (lane_t *lane);
 lane_t *argos_lane_of_head (argos_core_t *self, int64_t seq);
-void argos_lane_rows (argos_core_t *self, const argos_storage_ans_t *ans);
-//  The wall clock was set: what waits for a time of it waits anew.
-void argos_lane_clock_set (argos_core_t *self);
 void argos_lane_lost (lane_t *lane);
 void argos_lane_adopt (lane_t *lane, uint64_t session);
 
@@ -530,10 +534,15 @@ void argos_lease_mail_now (entry_t *entry, const char *from, int64_t hops, const
 void argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans);
 void argos_lease_expire (entry_t *entry);
 
-//  argos_intake.c
-item_t *argos_intake_item (argos_core_t *self, argos_storage_op_t op, size_t part_count);
-bool argos_intake_commit (
+//  argos_commit.c
+bool argos_commit_new (
     session_t *session, const argos_header_t *header, argos_frame_t **frames, size_t count);
+void argos_commit_stored (argos_core_t *self, item_t *item, const argos_storage_ans_t *ans);
+
+//  argos_intake.c
+void argos_intake_unreserve (part_t *part);
+void argos_intake_drop_part (part_t *part);
+item_t *argos_intake_item (argos_core_t *self, argos_storage_op_t op, size_t part_count);
 bool argos_intake_read (session_t *session, const argos_header_t *header, argos_frame_t **frames);
 void argos_intake_queue (session_t *session, item_t *item);
 void argos_intake_pump (argos_core_t *self);

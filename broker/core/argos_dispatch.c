@@ -64,7 +64,7 @@ s_credit (session_t *session, const argos_header_t *header, argos_frame_t **fram
 static bool
 s_commit (session_t *session, const argos_header_t *header, argos_frame_t **frames, size_t count)
 {
-    return argos_intake_commit (session, header, frames, count);
+    return argos_commit_new (session, header, frames, count);
 }
 
 static bool
@@ -148,7 +148,7 @@ s_application (session_t *session, const argos_header_t *header, argos_frame_t *
         return false;
     }
     if (header->durable)
-        return argos_intake_commit (session, header, frames, 4);
+        return argos_commit_new (session, header, frames, 4);
     if (header->to == ARGOS_TO_STORE)
         return argos_intake_read (session, header, frames);
     if (header->to == ARGOS_TO_TOPIC)

@@ -360,5 +360,5 @@ argos_hello_stored (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
     }
     if (session)
         s_welcome (session, item->id, ans);
-    argos_lane_rows (self, ans);
+    argos_entry_rows (self, ans);
 }

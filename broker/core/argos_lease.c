@@ -117,7 +117,7 @@ argos_lease_answered (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
         argos_lane_consume (lane, ans->gone, ans->gone_count);
         argos_service_free_slot (service, session);
     }
-    argos_lane_rows (self, ans);
+    argos_entry_rows (self, ans);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
     }
     if (lane)
         s_free_lane (lane, item, ans, session && session != self->self ? session->name : "broker");
-    argos_lane_rows (self, ans);
+    argos_entry_rows (self, ans);
 }
 
 //  ------------------------------------------------------------------------------------------------
