@@ -350,8 +350,10 @@ argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
     const session_t *session = argos_session_find (self, lane->session);
     lane->inserting--;
     lane->mailing--;
-    if (ans->code == ARGOS_OK && session && lane->state == LANE_LEASED &&
-        lane->lease == item->lease)
+    bool ours = lane->state == LANE_LEASED && lane->lease == item->lease;
+    if (ours && session && session->quiet)
+        argos_lane_unshow (lane, item->seq); //  Later, and in order
+    else if (ans->code == ARGOS_OK && ours && session)
         s_send_mail (lane, session->conn,
             &(mail_t){ ans->from, item->seq, ans->hops, ans->at, ans->cause }, ans->parts[0].header,
             ans->parts[0].body);

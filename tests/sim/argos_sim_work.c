@@ -83,6 +83,13 @@ argos_sim_work_mail (peer_t *self, const argos_sim_msg_t *msg)
     if (work->side_count == ARGOS_SIM_SIDES)
         abort ();
     work->sides[work->side_count++] = seq;
+    if (!json_object_get (msg->header, "not_before")) {
+        if (seq < work->prompt)
+            argos_sim_wrong (self->world,
+                "%s: row %" PRId64 " is shown behind the later side message %" PRId64, self->name,
+                seq, work->prompt);
+        work->prompt = seq;
+    }
     if (seq > work->newest)
         work->newest = seq;
 }

@@ -83,6 +83,7 @@ typedef struct work {
     int64_t sides[ARGOS_SIM_SIDES]; //  Side messages shown and not taken
     size_t side_count;              //  How many
     int64_t newest;                 //  Newest side message shown
+    int64_t prompt;                 //  Newest side message of those that were not sent for later
     int64_t taking[ARGOS_SIM_SIDES]; //  Taken by the commit on its way
     size_t taking_count;             //  How many
     struct work *prev, *next;        //  In the peer's list
