@@ -50,6 +50,11 @@ static const char help[] =
     "argos keys revoke NAME            at once, also where it is connected\n"
     "argos node add NAME [--actors LIST] [--broker tcp://HOST:PORT]\n"
     "                                  a key for another machine, as the line to run there\n"
+    "argos config show [KEY]           the settings, and where each comes from; get KEY: one of "
+    "them\n"
+    "argos config set KEY VALUE        into local.yaml, over argos.yaml; unset KEY takes it out\n"
+    "argos config check                whether they are valid\n"
+    "argos config reload               the daemon reads them again\n"
     "argos provider test               one short turn with the provider that serves\n"
     "argos adapter-check COMMAND|ENDPOINT\n"
     "                                 drive an adapter or a worker, case by case (--only CASE,\n"
@@ -71,6 +76,7 @@ static const struct {
     { "sessions", argos_command_sessions, true },
     { "dead", argos_command_dead, false },
     { "keys", NULL, true },
+    { "config", argos_command_config, true },
     { "node", NULL, true },
     { "top", argos_command_top, true },
     { "peers", argos_command_peers, false },

@@ -122,5 +122,6 @@ argos_cli_command_t argos_command_peers;
 argos_cli_command_t argos_command_pairing;
 argos_cli_command_t argos_command_services;
 argos_cli_command_t argos_command_trace;
+argos_cli_command_t argos_command_config;
 
 #endif

@@ -16,6 +16,7 @@
 #include "argosd_host.h"
 #include "argosd_join.h"
 #include "argosd_options.h"
+#include "argosd_reload.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
@@ -130,6 +131,8 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
         return EXIT_CONFIG;
     }
     argos_supervisor_t *supervisor = argosd_actors_supervisor (actors);
+    argosd_reload_t reload;
+    argosd_reload_begin (&reload, config, supervisor);
     int code = EXIT_FAILURE;
     int signal = argos_supervisor_start (supervisor, signal_fd);
     if (signal == 0) {
@@ -153,6 +156,7 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
         _exit (EXIT_FAILURE);
     }
     argos_supervisor_destroy (&supervisor);
+    argosd_reload_end (&reload);
     argosd_actors_destroy (&actors);
     return code;
 }

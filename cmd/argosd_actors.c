@@ -7,6 +7,7 @@
 
 #include "argos_auth_actor.h"
 #include "argos_broker_actor.h"
+#include "argos_daemon_actor.h"
 #include "argos_key_record.h"
 #include "argos_keys.h"
 #include "argos_store_actor.h"
@@ -27,6 +28,7 @@ struct argosd_actors {
     argos_store_actor_config_t store;                //  Settings of each, as its header says
     argos_auth_config_t auth;                        //  .
     argos_broker_config_t broker;                    //  .
+    argos_daemon_config_t daemon;                    //  .
     argos_key_t server;                              //  Our pair
     char core_token[ARGOS_TOKEN_MAX];                //  For isolated actors
     char (*adapter_tokens)[ARGOS_TOKEN_MAX];         //  For foreign adapters, one each; ours
@@ -180,6 +182,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     s_add (self, "store", argos_store_actor, &self->store, ARGOS_RESTART_NEVER);
     s_add (self, "auth", argos_auth_actor, &self->auth, ARGOS_RESTART_NEVER);
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);
+    s_add (self, "daemon", argos_daemon_actor, &self->daemon, ARGOS_RESTART_ALONE);
 }
 
 //  The pair that a broker on tcp shows; made when it is missing.

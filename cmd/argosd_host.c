@@ -14,6 +14,7 @@ static const struct {
     argos_cli_command_t *function; //  What it does
 } commands[] = {
     { "keys", argosd_command_keys },
+    { "config", argosd_command_config },
     { "node", argosd_command_node },
     { "provider", argosd_command_provider },
     { "adapter-check", argosd_command_adapter_check },

@@ -28,6 +28,7 @@ typedef struct {
     zactor_fn *fn;     //  Actor
     argos_link_t link; //  To the broker
     const char *kind;  //  Which actor; NULL = a foreign adapter
+    bool hears;        //  It is told of new settings
     union {
         argos_tools_config_t tools;     //  .
         argos_agent_config_t agent;     //  .
@@ -104,11 +105,7 @@ s_set_gateway (argosd_peers_t *self, peer_t *peer)
     argos_gateway_config_t *gateway = &peer->config.gateway;
     peer->fn = argos_gateway_actor;
     gateway->link = peer->link;
-    argos_gateway_policy_init (&gateway->policy);
-    gateway->policy.queue_max = self->config->gateway.queue_max;
-    gateway->policy.config = self->config->settings;
-    gateway->policy.route.per_user = self->config->gateway.group_sessions_per_user;
-    gateway->policy.route.per_user_in_thread = self->config->gateway.thread_sessions_per_user;
+    argos_gateway_policy_read (&gateway->policy, self->config->settings);
 }
 
 static void
@@ -302,6 +299,7 @@ s_add (argosd_peers_t *self, const argos_config_place_t *entry,
         else
             snprintf (peer->name, sizeof peer->name, "%s", entry->actor);
         (place->isolate ? s_set_child : set) (self, peer);
+        peer->hears = place->isolate || set != s_set_api;
     }
 }
 
@@ -378,7 +376,8 @@ argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room
             .restart = peer->command ? ARGOS_RESTART_WHENEVER
                        : child       ? ARGOS_RESTART_PATIENTLY
                                      : ARGOS_RESTART_ALONE,
-            .shutdown_ms = child ? CHILD_STOP_MS : STOP_MS };
+            .shutdown_ms = child ? CHILD_STOP_MS : STOP_MS,
+            .settings = peer->hears };
     }
     return rows;
 }

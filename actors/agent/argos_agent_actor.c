@@ -116,6 +116,21 @@ s_handle_request (void *arg, const argos_peer_msg_t *msg)
         argos_peer_reply (self->peer, msg, "agent.status.result", s_status (self));
 }
 
+//  Turns from now on have the new settings; who answers is another actor's start.
+
+static void
+s_handle_command (void *arg, zmsg_t *msg)
+{
+    agent_t *self = (agent_t *) arg;
+    json_t *config = argos_actor_settings (msg);
+    json_t *settings = json_object_get (config, "agent");
+    if (settings) {
+        json_decref (self->settings);
+        self->settings = json_incref (settings);
+    }
+    json_decref (config);
+}
+
 static void
 s_handle_final (void *arg, argos_err_t code, const char *reason)
 {
@@ -142,7 +157,7 @@ s_agent_destroy (agent_t **self_p)
     argos_due_clear (&self->due);
     json_decref (self->tools);
     explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
-    free (self->config.system_prompt);
+    json_decref (self->settings);
     free (self);
     *self_p = NULL;
 }
@@ -155,7 +170,10 @@ s_copy_config (agent_t *self, const argos_agent_config_t *config)
         self->config.max_iterations = MAX_ITERATIONS;
     if (self->config.slots <= 0)
         self->config.slots = SLOTS;
-    self->config.system_prompt = strdup (config->system_prompt ? config->system_prompt : "");
+    self->config.system_prompt = NULL;
+    self->settings = json_pack ("{s:s, s:i}", "system_prompt",
+        config->system_prompt ? config->system_prompt : "", "max_iterations",
+        self->config.max_iterations);
 }
 
 static agent_t *
@@ -185,6 +203,7 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
         return NULL;
     }
     self->peer = argos_shell_peer (self->shell);
+    argos_shell_on_command (self->shell, s_handle_command, self);
     if (self->provider)
         argos_shell_fd (self->shell, argos_provider_fd (self->provider), s_handle_provider, self);
     argos_peer_serve (self->peer, "turn", self->config.slots, types);

@@ -1,8 +1,8 @@
 //  argos_agent_actor - runs turns: leases `turn.*`, calls the provider, has tools run, commits
 //  every step.
 //
-//  In:    $TERM. Leases of service `turn`: turn.request, turn.stop, session.end; the last two as
-//  side
+//  In:    $TERM; SETTINGS, for turns that begin from then on. Leases of service `turn`:
+//  turn.request, turn.stop, session.end; the last two as side
 //         messages too. Request agent.status (as the actor of its name)
 //  Out:   READY when the broker has welcomed us, or FAILED. Numbered commits (session.append,
 //  run.finish, entries of topic:run.<id>,

@@ -16,6 +16,12 @@ static const char s_last_call[] =
     "The number of steps of this turn is used up and no tool can be called any more. Say what has "
     "been done, and what is left to do.";
 
+static int64_t
+s_max_iterations (const turn_t *self)
+{
+    return json_integer_value (json_object_get (self->settings, "max_iterations"));
+}
+
 static void
 s_publish (turn_t *self, int64_t now)
 {
@@ -106,7 +112,7 @@ s_on_end (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
     s_keep_text (self, answer);
     if (kind == ARGOS_ANSWER_TEXT)
         turn_event (self, ARGOS_TURN_TEXT);
-    else if (self->iterations > self->agent->config.max_iterations)
+    else if (self->iterations > s_max_iterations (self))
         turn_fail (self, "The turn failed: it needs more steps than are allowed");
     else {
         turn_take_calls (self, answer);
@@ -123,13 +129,13 @@ turn_call (turn_t *self)
         turn_event (self, ARGOS_TURN_HOLD);
         return;
     }
-    bool last = self->iterations >= agent->config.max_iterations;
+    bool last = self->iterations >= s_max_iterations (self);
     const char *extra = json_string_value (json_object_get (self->body, "instructions"));
     const char *model = json_string_value (json_object_get (self->body, "model"));
     bool rehearsal = agent->config.provider.kind == ARGOS_PROVIDER_REHEARSAL;
     json_t *messages = argos_messages_repair (self->rows);
     argos_request_t request = { .model = model && *model && !rehearsal ? model : NULL,
-        .system = agent->config.system_prompt,
+        .system = json_string_value (json_object_get (self->settings, "system_prompt")),
         .extra = last ? s_last_call : extra,
         .messages = messages,
         .tools = last ? NULL : agent->tools };

@@ -73,6 +73,7 @@ struct turn {
     char key[1025];                      //  Lane
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
+    json_t *settings;                    //  Block agent of the settings that it began with
     json_t *user;                        //  What the user says: its text, and a note for each file
     bool resumed;                        //  There was an attempt before: say turn.restarted
     bool effects;                        //  An outside effect has begun
@@ -116,6 +117,7 @@ struct agent {
     argos_shell_t *shell;          //  Loop
     argos_peer_t *peer;            //  Its peer
     argos_provider_t *provider;    //  NULL when it has a problem
+    json_t *settings;              //  Block agent of the newest settings
     json_t *tools;                 //  What is offered to the model
     argos_due_t due;               //  Timers of turns
     turn_t *turns;                 //  All that are not over

@@ -28,6 +28,7 @@ turn_new (agent_t *agent, const argos_peer_msg_t *msg)
     self->resumed = msg->attempt > 1;
     self->due.owner = self;
     self->body = json_incref (msg->body);
+    self->settings = json_incref (agent->settings);
     self->user = turn_user_new (msg->body);
     self->rows = json_array ();
     self->unknown = json_array ();
@@ -50,6 +51,7 @@ s_free (turn_t *self)
 {
     turn_clear_tools (self);
     json_decref (self->body);
+    json_decref (self->settings);
     json_decref (self->user);
     json_decref (self->rows);
     json_decref (self->unknown);

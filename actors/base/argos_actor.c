@@ -141,3 +141,12 @@ argos_actor_fail (zsock_t *pipe, const char *reason)
     zsock_set_sndtimeo (pipe, 0);
     zstr_sendx (pipe, "FAILED", reason ? reason : "", NULL);
 }
+
+json_t *
+argos_actor_settings (zmsg_t *msg)
+{
+    zframe_t *word = zmsg_first (msg), *text = zmsg_next (msg);
+    if (!word || !text || !zframe_streq (word, ARGOS_ACTOR_SETTINGS))
+        return NULL;
+    return json_loadb ((const char *) zframe_data (text), zframe_size (text), 0, NULL);
+}

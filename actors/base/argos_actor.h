@@ -4,6 +4,7 @@
 #define ARGOS_ACTOR_H
 
 #include <czmq.h>
+#include <jansson.h>
 
 //  Starts fn in its own thread, named name (15 bytes are shown), and waits until it has sent READY
 //  or FAILED on its pipe. The actor copies config before it says READY. Returns the handle, or NULL
@@ -24,5 +25,11 @@ void argos_actor_ready (zsock_t *pipe, bool ok);
 
 //  Tell the owner that this actor can't go on (FAILED reason on the pipe); then leave the loop.
 void argos_actor_fail (zsock_t *pipe, const char *reason);
+
+//  A snapshot of the settings on the pipe: the word, and its JSON in the second frame.
+#define ARGOS_ACTOR_SETTINGS "SETTINGS"
+
+//  The settings in a command of the owner, new; NULL = it is another command.
+json_t *argos_actor_settings (zmsg_t *msg);
 
 #endif

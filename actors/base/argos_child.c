@@ -223,6 +223,10 @@ s_take_command (child_t *self)
         if (self->stage < STAGE_TERM)
             s_terminate (self);
     }
+    //  Our own program reads its settings itself; a foreign one is not asked to
+    else if (word && streq (word, ARGOS_ACTOR_SETTINGS) && !self->config->command &&
+             self->stage == STAGE_RUN)
+        kill (self->pid, SIGHUP);
     zstr_free (&word);
     zmsg_destroy (&msg);
 }

@@ -1,7 +1,7 @@
 //  argos_child - a process of its own, as an actor of this one: an isolated actor, or a foreign
 //  adapter.
 //
-//  In:    $TERM: SIGTERM to the child, after grace_ms SIGKILL
+//  In:    $TERM: SIGTERM to the child, after grace_ms SIGKILL. SETTINGS: SIGHUP, to our own program
 //  Out:   READY when the child serves (a line of its log with `ready` in it) or, when no such text
 //  is
 //         named, runs; FAILED reason when it ends by itself

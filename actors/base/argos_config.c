@@ -55,9 +55,6 @@ static const struct {
     FIELD (TEXT, "agent.system_prompt", agent.system_prompt),
     FIELD (INT, "agent.max_iterations", agent.max_iterations),
     FIELD (INT, "agent.max_turns", agent.max_turns),
-    FIELD (FLAG, "gateway.group_sessions_per_user", gateway.group_sessions_per_user),
-    FIELD (FLAG, "gateway.thread_sessions_per_user", gateway.thread_sessions_per_user),
-    FIELD (INT, "gateway.queue_max", gateway.queue_max),
     FIELD (INT, "tools.terminal.timeout_s", terminal.timeout_s),
     FIELD (LARGE, "tools.terminal.output_max", terminal.output_max),
     FIELD (TEXT, "tools.terminal.workdir", terminal.workdir),
@@ -116,17 +113,15 @@ s_problem (void *arg, const char *path, const char *expected, bool unknown)
 
 //  Checks and defaults
 
-static json_t *
-s_schema (void)
+json_t *
+argos_config_schema (void)
 {
     const argos_embedded_t *file = argos_embedded_find ("config.schema.json");
     return argos_config_must (json_loadb (file->data, file->size, 0, NULL));
 }
 
-//  The schema that a $ref stands for
-
-static const json_t *
-s_resolve (const json_t *root, const json_t *schema)
+const json_t *
+argos_config_resolve (const json_t *root, const json_t *schema)
 {
     const char *ref = json_string_value (json_object_get (schema, "$ref"));
     return ref ? json_object_get (json_object_get (root, "$defs"), strrchr (ref, '/') + 1) : schema;
@@ -141,7 +136,7 @@ s_fill_defaults (
     const char *name;
     json_t *member;
     json_object_foreach (json_object_get (schema, "properties"), name, member) {
-        const json_t *resolved = s_resolve (root, member);
+        const json_t *resolved = argos_config_resolve (root, member);
         json_t *value = json_object_get (tree, name);
         json_t *preset = json_object_get (member, "default");
         if (json_object_get (resolved, "properties")) {
@@ -323,11 +318,18 @@ argos_config_t *
 argos_config_load (
     const char *home, argos_config_warn_fn *warn, void *arg, char *reason, size_t size)
 {
+    return argos_config_try (home, NULL, warn, arg, reason, size);
+}
+
+argos_config_t *
+argos_config_try (const char *home, const char *local, argos_config_warn_fn *warn, void *arg,
+    char *reason, size_t size)
+{
     json_t *origins = argos_config_must (json_object ());
     check_t check = {
         .origins = origins, .warn = warn, .arg = arg, .reason = reason, .size = size
     };
-    json_t *tree = argos_config_read (home, origins, reason, size);
+    json_t *tree = argos_config_read (home, local, origins, reason, size);
     if (!tree) {
         json_decref (origins);
         return NULL;
@@ -338,7 +340,7 @@ argos_config_load (
     memory->tree = tree;
     memory->origins = origins;
     memory->home = argos_config_must (strdup (home));
-    json_t *schema = s_schema ();
+    json_t *schema = argos_config_schema ();
     int rc = s_check (schema, tree, &check);
     if (rc == 0) {
         s_fill_defaults (schema, schema, tree);
@@ -365,7 +367,7 @@ argos_config_origin (const argos_config_t *self, const char *path)
 json_t *
 argos_config_defaults (void)
 {
-    json_t *schema = s_schema (), *tree = argos_config_must (json_object ());
+    json_t *schema = argos_config_schema (), *tree = argos_config_must (json_object ());
     s_fill_defaults (schema, schema, tree);
     json_decref (schema);
     return tree;

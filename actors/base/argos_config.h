@@ -52,12 +52,6 @@ typedef struct {
 } argos_config_agent_t;
 
 typedef struct {
-    bool group_sessions_per_user;  //  In a group each user has a session of their own
-    bool thread_sessions_per_user; //  In a thread likewise
-    int queue_max;                 //  Turns waiting in one session
-} argos_config_gateway_t;
-
-typedef struct {
     int64_t lease_ms;        //  Silence that ends leases
     int64_t quiet_ms;        //  Silence after which nothing new is leased
     int64_t ping_ms;         //  Told to peers
@@ -141,7 +135,6 @@ typedef struct {
     argos_config_http_t http;         //  The runs API
     argos_config_provider_t provider; //  Who answers
     argos_config_agent_t agent;       //  Turns
-    argos_config_gateway_t gateway;   //  Sessions
     argos_config_broker_t broker;     //  Limits of the broker
     argos_config_terminal_t terminal; //  The tool
     argos_config_blobs_t blobs;       //  Files by reference
@@ -174,6 +167,14 @@ const char *argos_config_origin (const argos_config_t *self, const char *path);
 
 //  The settings of an empty home, without the environment: all defaults. New, the caller's.
 json_t *argos_config_defaults (void);
+
+//  Adds the keys whose value is another in the new settings: to changed, or to restart when the new
+//  value holds after a restart only. Both are arrays.
+void argos_config_diff (const json_t *old, const json_t *new, json_t *changed, json_t *restart);
+
+//  Sets a key in home/local.yaml (value is stolen; NULL takes it out of there), when all settings
+//  are valid then. Returns 0, or -1 with a sentence in reason, and nothing has changed.
+int argos_config_set (const char *home, const char *path, json_t *value, char *reason, size_t size);
 
 //  The actors that can be placed, NULL-terminated; static.
 const char *const *argos_config_actor_names (void);

@@ -34,10 +34,28 @@ argos_config_must (void *memory)
     return memory;
 }
 
-//  The tree of argos.yaml, local.yaml and the environment, not checked; new, may be no object.
-//  Fills origins (an object): path to "argos.yaml:7" or the name of a variable. NULL with a reason
-//  when a file can't be read.
-json_t *argos_config_read (const char *home, json_t *origins, char *reason, size_t size);
+//  The tree of argos.yaml, local.yaml (or local, its text, when that is not NULL) and the
+//  environment, not checked; new, may be no object. Fills origins (an object): path to
+//  "argos.yaml:7" or the name of a variable. NULL with a reason when a file can't be read.
+json_t *argos_config_read (
+    const char *home, const char *local, json_t *origins, char *reason, size_t size);
+
+//  One file of them alone.
+json_t *argos_config_read_one (
+    const char *home, const char *name, json_t *origins, char *reason, size_t size);
+
+//  argos_config_load with a text instead of local.yaml.
+argos_config_t *argos_config_try (const char *home, const char *local, argos_config_warn_fn *warn,
+    void *arg, char *reason, size_t size);
+
+//  The schema of the settings; new, the caller's.
+json_t *argos_config_schema (void);
+
+//  What a schema of it stands for, which may be a $ref. Borrowed from root.
+const json_t *argos_config_resolve (const json_t *root, const json_t *schema);
+
+//  The text of a local.yaml that holds tree; new, the caller's.
+char *argos_config_yaml (json_t *tree);
 
 //  Lays the environment over the tree.
 void argos_config_environment (json_t *tree, json_t *origins);

@@ -122,15 +122,11 @@ s_merge_lines (json_t *origins, const char *file, json_t *lines)
 }
 
 static json_t *
-s_read_yaml (const char *home, const char *name, json_t *origins, char *reason, size_t size)
+s_parse (const char *name, const char *data, size_t data_size, json_t *origins, char *reason,
+    size_t size)
 {
-    char *data;
-    size_t data_size;
     json_t *lines = NULL;
-    if (s_read_file (home, name, &data, &data_size, reason, size))
-        return NULL;
-    json_t *tree = argos_yaml_load (name, data ? data : "", data_size, &lines, reason, size);
-    free (data);
+    json_t *tree = argos_yaml_load (name, data, data_size, &lines, reason, size);
     if (json_is_null (tree)) {
         json_decref (tree);
         tree = argos_config_must (json_object ());
@@ -143,10 +139,27 @@ s_read_yaml (const char *home, const char *name, json_t *origins, char *reason, 
 }
 
 json_t *
-argos_config_read (const char *home, json_t *origins, char *reason, size_t size)
+argos_config_read_one (
+    const char *home, const char *name, json_t *origins, char *reason, size_t size)
 {
-    json_t *tree = s_read_yaml (home, ARGOS_CONFIG_FILE, origins, reason, size);
-    json_t *local = tree ? s_read_yaml (home, ARGOS_CONFIG_LOCAL, origins, reason, size) : NULL;
+    char *data;
+    size_t data_size;
+    if (s_read_file (home, name, &data, &data_size, reason, size))
+        return NULL;
+    json_t *tree = s_parse (name, data ? data : "", data_size, origins, reason, size);
+    free (data);
+    return tree;
+}
+
+json_t *
+argos_config_read (const char *home, const char *text, json_t *origins, char *reason, size_t size)
+{
+    json_t *tree = argos_config_read_one (home, ARGOS_CONFIG_FILE, origins, reason, size);
+    json_t *local = NULL;
+    if (tree && text)
+        local = s_parse (ARGOS_CONFIG_LOCAL, text, strlen (text), origins, reason, size);
+    else if (tree)
+        local = argos_config_read_one (home, ARGOS_CONFIG_LOCAL, origins, reason, size);
     if (!local) {
         json_decref (tree);
         return NULL;

@@ -7,6 +7,7 @@
 
 #include "argos_actor.h"
 #include "argos_log.h"
+#include "argos_order.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -35,6 +36,9 @@ struct argos_supervisor {
     char reason[256];            //  Of the last failure
     int signal_fd;               //  Where signals arrive
     int signal;                  //  One that has come while an actor was starting, 0 = none
+    bool hangup;                 //  SIGHUP has come
+    argos_supervisor_handlers_t handlers; //  As given
+    char *settings;                       //  The newest, NULL = none yet
 };
 
 argos_supervisor_t *
@@ -56,6 +60,7 @@ argos_supervisor_destroy (argos_supervisor_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_supervisor_stop (*self_p);
+    free ((*self_p)->settings);
     free (*self_p);
     *self_p = NULL;
 }
@@ -72,13 +77,13 @@ argos_supervisor_reason (const argos_supervisor_t *self)
 //  A signal that ends the loop, 0 = none has arrived.
 
 static int
-s_signal (int signal_fd)
+s_signal (argos_supervisor_t *self)
 {
     struct signalfd_siginfo info;
-    while (read (signal_fd, &info, sizeof info) == (ssize_t) sizeof info) {
+    while (read (self->signal_fd, &info, sizeof info) == (ssize_t) sizeof info) {
         if (info.ssi_signo != SIGHUP)
             return (int) info.ssi_signo;
-        argos_log (ARGOS_LOG_INFO, NAME, "hang-up ignored", "hint=\"settings are read at start\"");
+        self->hangup = true;
     }
     return 0;
 }
@@ -88,6 +93,59 @@ s_is_readable (int fd)
 {
     struct pollfd item = { .fd = fd, .events = POLLIN };
     return poll (&item, 1, 0) == 1;
+}
+
+//  A pipe that is full belongs to an actor that hears nothing anyway.
+
+static void
+s_send (row_t *row, zmsg_t **msg_p)
+{
+    ARGOS_GIVE ();
+    if (row->actor) {
+        zsock_set_sndtimeo (zactor_sock (row->actor), 0);
+        if (zmsg_send (msg_p, zactor_sock (row->actor)) != 0)
+            argos_log (ARGOS_LOG_WARN, NAME, "not told", "name=%s", row->spec.name);
+    }
+    zmsg_destroy (msg_p);
+}
+
+static void
+s_send_settings (argos_supervisor_t *self, row_t *row)
+{
+    if (!self->settings || !row->spec.settings)
+        return;
+    zmsg_t *msg = zmsg_new ();
+    zmsg_addstr (msg, ARGOS_ACTOR_SETTINGS);
+    zmsg_addstr (msg, self->settings);
+    s_send (row, &msg);
+}
+
+void
+argos_supervisor_on (argos_supervisor_t *self, const argos_supervisor_handlers_t *handlers)
+{
+    self->handlers = *handlers;
+}
+
+void
+argos_supervisor_settings (argos_supervisor_t *self, const char *text)
+{
+    free (self->settings);
+    self->settings = strdup (text);
+    if (!self->settings)
+        abort ();
+    for (size_t i = 0; i < self->count; i++)
+        s_send_settings (self, &self->rows[i]);
+}
+
+void
+argos_supervisor_tell (argos_supervisor_t *self, const char *name, zmsg_t **msg_p)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (streq (self->rows[i].spec.name, name)) {
+            s_send (&self->rows[i], msg_p);
+            return;
+        }
+    zmsg_destroy (msg_p);
 }
 
 //  An actor may wait long for its broker: a signal ends that, too. Then self->signal has it.
@@ -101,7 +159,7 @@ s_up (argos_supervisor_t *self, row_t *row)
             row->spec.name, row->spec.fn, row->spec.config, self->signal_fd);
         if (row->actor || !s_is_readable (self->signal_fd))
             break;
-        self->signal = s_signal (self->signal_fd);
+        self->signal = s_signal (self);
     } while (!self->signal);
     if (row->actor && row->spec.started && row->spec.started (row->actor, row->spec.config) != 0)
         argos_actor_stop (&row->actor, row->spec.shutdown_ms);
@@ -110,6 +168,7 @@ s_up (argos_supervisor_t *self, row_t *row)
         return -1;
     }
     argos_log (ARGOS_LOG_DEBUG, NAME, "started", "name=%s", row->spec.name);
+    s_send_settings (self, row);
     return 0;
 }
 
@@ -188,15 +247,18 @@ argos_supervisor_start (argos_supervisor_t *self, int signal_fd)
 //  One message of a row. Whether it tells of a failure; then why goes to reason.
 
 static bool
-s_tells_failure (zsock_t *pipe, bool *ret_gone, char *reason, size_t size)
+s_tells_failure (argos_supervisor_t *self, row_t *row, bool *ret_gone, char *reason, size_t size)
 {
-    zmsg_t *msg = zmsg_recv (pipe);
+    zmsg_t *msg = zmsg_recv (zactor_sock (row->actor));
     if (!msg)
         return false;
+    ARGOS_TAKE ();
     *ret_gone = zmsg_signal (msg) >= 0;
-    char *word = *ret_gone ? NULL : zmsg_popstr (msg);
-    bool failed = word && streq (word, "FAILED");
-    char *why = failed ? zmsg_popstr (msg) : NULL;
+    zframe_t *first = *ret_gone ? NULL : zmsg_first (msg);
+    bool failed = first && zframe_streq (first, "FAILED");
+    if (first && !failed && self->handlers.on_word)
+        self->handlers.on_word (self->handlers.arg, row->spec.name, msg);
+    char *word = failed ? zmsg_popstr (msg) : NULL, *why = failed ? zmsg_popstr (msg) : NULL;
     snprintf (reason, size, "%s",
         *ret_gone ? "its thread has left"
         : why     ? why
@@ -216,7 +278,7 @@ s_hear (argos_supervisor_t *self, row_t *row)
     zsock_t *pipe = zactor_sock (row->actor);
     while (zsock_events (pipe) & ZMQ_POLLIN) {
         bool gone = false;
-        if (!s_tells_failure (pipe, &gone, reason, sizeof reason))
+        if (!s_tells_failure (self, row, &gone, reason, sizeof reason))
             continue;
         if (gone) {
             zsock_set_rcvtimeo (pipe, 0); //  Its exit signal has just been read; there is no other
@@ -267,6 +329,15 @@ s_sleep_ms (const argos_supervisor_t *self)
     return (long) sleep_ms;
 }
 
+static void
+s_hangup (argos_supervisor_t *self)
+{
+    bool hangup = self->hangup;
+    self->hangup = false;
+    if (hangup && self->handlers.on_hangup)
+        self->handlers.on_hangup (self->handlers.arg);
+}
+
 int
 argos_supervisor_run (argos_supervisor_t *self)
 {
@@ -281,9 +352,10 @@ argos_supervisor_run (argos_supervisor_t *self)
                     .events = ZMQ_POLLIN };
             }
         zmq_poll (items, count, s_sleep_ms (self));
-        int signal = items[0].revents ? s_signal (self->signal_fd) : 0;
+        int signal = items[0].revents ? s_signal (self) : 0;
         if (signal)
             return signal;
+        s_hangup (self);
         for (int i = 1; i < count; i++)
             if (items[i].revents && s_hear (self, watched[i]) != 0)
                 return -1;

@@ -30,7 +30,15 @@ typedef struct {
     //  what the actor has to say (a port, say). Returns 0, or -1 = it did not start after all. NULL
     //  = nothing
     int (*started) (zactor_t *actor, void *config);
+    bool settings; //  It is told of new settings (argos_actor.h)
 } argos_supervised_t;
+
+typedef struct {
+    void *arg;                                                  //  Handed to them
+    void (*on_hangup) (void *arg);                              //  SIGHUP has come
+    void (*on_word) (void *arg, const char *name, zmsg_t *msg); //  That actor says something that
+                                                                //  is no failure; borrowed
+} argos_supervisor_handlers_t; //  Any may be NULL
 
 typedef struct argos_supervisor argos_supervisor_t;
 
@@ -40,6 +48,16 @@ argos_supervisor_t *argos_supervisor_new (const argos_supervised_t *table, size_
 //  Frees it; what still runs is stopped. NULL-safe, idempotent.
 void argos_supervisor_destroy (argos_supervisor_t **self_p);
 
+//  Calls these from argos_supervisor_run; copied.
+void argos_supervisor_on (argos_supervisor_t *self, const argos_supervisor_handlers_t *handlers);
+
+//  Tells new settings (JSON text, copied) to all actors that want them, and to those of them that
+//  are started from now on.
+void argos_supervisor_settings (argos_supervisor_t *self, const char *text);
+
+//  Sends a message to the actor of that name, if it is up and its pipe takes it. Destroys msg.
+void argos_supervisor_tell (argos_supervisor_t *self, const char *name, zmsg_t **msg_p);
+
 //  Starts all in order; each serves before the next begins. signal_fd is a signalfd of blocked
 //  signals, borrowed as long as the supervisor lives. Returns 0; -1 when one can't start, and
 //  argos_supervisor_reason says which; or the number of a signal (SIGTERM, SIGINT, SIGUSR1) that
@@ -47,7 +65,7 @@ void argos_supervisor_destroy (argos_supervisor_t **self_p);
 int argos_supervisor_start (argos_supervisor_t *self, int signal_fd);
 
 //  Watches the actors and the signals until SIGTERM, SIGINT or SIGUSR1 arrives: returns its number.
-//  SIGHUP is logged and ignored. Returns -1 when the process has to end: see
+//  SIGHUP is told to on_hangup. Returns -1 when the process has to end: see
 //  argos_supervisor_reason.
 int argos_supervisor_run (argos_supervisor_t *self);
 

@@ -11,6 +11,7 @@
 #include "argos_incoming.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
+#include "argos_setting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +25,18 @@ argos_gateway_policy_init (argos_gateway_policy_t *policy)
 {
     *policy = (argos_gateway_policy_t){ .queue_max = 32 };
     argos_route_policy_init (&policy->route);
+}
+
+void
+argos_gateway_policy_read (argos_gateway_policy_t *policy, const json_t *config)
+{
+    argos_gateway_policy_init (policy);
+    policy->config = config;
+    policy->queue_max = (int) argos_setting_int (config, NULL, NULL, "gateway.queue_max");
+    policy->route.per_user =
+        argos_setting_bool (config, NULL, NULL, "gateway.group_sessions_per_user");
+    policy->route.per_user_in_thread =
+        argos_setting_bool (config, NULL, NULL, "gateway.thread_sessions_per_user");
 }
 
 //  ---------------------------------------------------------------------------------------------

@@ -43,6 +43,9 @@ typedef struct argos_gateway_case {
 //  The defaults of above.
 void argos_gateway_policy_init (argos_gateway_policy_t *policy);
 
+//  What the settings say; config is borrowed as long as the policy is used.
+void argos_gateway_policy_read (argos_gateway_policy_t *policy, const json_t *config);
+
 //  The facts to decide on, bits, as far as is known from those that have been read: ask again after
 //  each. argos_fact_next says which is next.
 unsigned argos_gateway_needs (const argos_gateway_case_t *self);

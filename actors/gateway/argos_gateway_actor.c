@@ -27,9 +27,18 @@
 
 typedef struct gateway gateway_t;
 
+//  The settings of a time; as long as a message that began with them is in hand
+
+typedef struct {
+    argos_gateway_policy_t policy; //  What they say
+    json_t *config;                //  All of them, owned; NULL = none
+    size_t refs;                   //  Messages, and the gateway itself
+} settings_t;
+
 //  One message in hand
 
 typedef struct {
+    settings_t *settings;       //  That it began with
     gateway_t *gateway;         //  Whose
     argos_lease_t *lease;       //  NULL once it is lost
     json_t *body;               //  Of the message
@@ -45,15 +54,51 @@ typedef struct {
 } job_t;
 
 struct gateway {
-    zsock_t *pipe;                 //  Command pipe to our owner
-    argos_shell_t *shell;          //  The loop
-    argos_gateway_policy_t policy; //  Own copy
-    char *profile;                 //  Own copy
-    bool ready;                    //  READY has been said
-    bool stopping;                 //  The peer is going away: send nothing more
+    zsock_t *pipe;        //  Command pipe to our owner
+    argos_shell_t *shell; //  The loop
+    settings_t *settings; //  The newest
+    char *profile;        //  Own copy
+    bool ready;           //  READY has been said
+    bool stopping;        //  The peer is going away: send nothing more
 };
 
 static void s_job_go (job_t *self);
+
+static void
+s_settings_unref (settings_t *self)
+{
+    if (!self || --self->refs)
+        return;
+    json_decref (self->config);
+    free (self);
+}
+
+//  The settings from now on; config is stolen and may be NULL.
+
+static void
+s_set_settings (gateway_t *self, const argos_gateway_policy_t *policy, json_t *config)
+{
+    settings_t *settings = calloc (1, sizeof *settings);
+    if (!settings)
+        abort ();
+    settings->policy = *policy;
+    settings->policy.config = settings->config = config;
+    settings->policy.route.profile = self->profile;
+    settings->refs = 1;
+    s_settings_unref (self->settings);
+    self->settings = settings;
+}
+
+static void
+s_on_command (void *arg, zmsg_t *msg)
+{
+    argos_gateway_policy_t policy;
+    json_t *config = argos_actor_settings (msg);
+    if (!config)
+        return;
+    argos_gateway_policy_read (&policy, config);
+    s_set_settings (arg, &policy, config);
+}
 
 static void
 s_job_destroy (job_t **self_p)
@@ -62,6 +107,7 @@ s_job_destroy (job_t **self_p)
     if (!self)
         return;
     json_decref (self->body);
+    s_settings_unref (self->settings);
     json_decref (self->parts);
     for (size_t i = 0; i < ARGOS_FACTS; i++)
         json_decref (self->read[i]);
@@ -320,7 +366,9 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     job->id = strdup (msg->id);
     randombytes_buf (job->facts.random, sizeof job->facts.random);
     randombytes_buf (&job->facts.entropy, sizeof job->facts.entropy);
-    job->facts.policy = &self->policy;
+    job->settings = self->settings;
+    job->settings->refs++;
+    job->facts.policy = &job->settings->policy;
     job->facts.from = job->from;
     job->facts.id = job->id;
     job->facts.body = job->dead ? json_object_get (job->body, "body") : job->body;
@@ -415,7 +463,7 @@ argos_gateway_actor (zsock_t *pipe, void *config)
 {
     static const char *const types[] = { "message.inbound", "message.dead", NULL };
     const argos_gateway_config_t *settings = config;
-    gateway_t self = { .pipe = pipe, .policy = settings->policy };
+    gateway_t self = { .pipe = pipe };
     char name[ARGOS_NAME_MAX + 1];
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
@@ -426,13 +474,14 @@ argos_gateway_actor (zsock_t *pipe, void *config)
     argos_link_apply (&settings->link, NAME, &peer, name);
     if (settings->policy.route.profile)
         self.profile = strdup (settings->policy.route.profile);
-    self.policy.route.profile = self.profile;
-    if (argos_allow_is_unset (self.policy.config))
+    s_set_settings (&self, &settings->policy, json_deep_copy (settings->policy.config));
+    if (argos_allow_is_unset (self.settings->config))
         argos_log (ARGOS_LOG_WARN, NAME, "nobody is let in",
             "hint=\"platforms.<name>.allowed_users, or argos pairing approve\"");
     self.shell = argos_shell_new (pipe, &peer);
     if (self.shell) {
         argos_peer_serve (argos_shell_peer (self.shell), NAME, SLOTS, types);
+        argos_shell_on_command (self.shell, s_on_command, &self);
         argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
         argos_shell_run (self.shell);
     }
@@ -441,5 +490,6 @@ argos_gateway_actor (zsock_t *pipe, void *config)
     self.stopping =
         true; //  Jobs that wait for an answer are freed by the peer's last words to them
     argos_shell_destroy (&self.shell);
+    s_settings_unref (self.settings);
     free (self.profile);
 }

@@ -5,7 +5,8 @@
 //  Asks:   store (route.get, session.get, lane.list), actor:agent (agent.status, 1 s)
 //  Sends:  turn.request, turn.stop, session.end, deliver.request, run entries; all of them in the
 //  `done` of a message Pipe:   READY once the service is declared; FAILED reason Owner:  the
-//  supervisor. No state outlives a message, so any number of gateways may serve side by side.
+//  supervisor. In: SETTINGS; a message in hand keeps those that it began with. No state outlives a
+//  message, so any number of gateways may serve side by side.
 
 #ifndef ARGOS_GATEWAY_ACTOR_H
 #define ARGOS_GATEWAY_ACTOR_H
@@ -16,9 +17,8 @@
 #include <czmq.h>
 
 typedef struct {
-    argos_link_t link; //  To the broker; copied before READY
-    argos_gateway_policy_t
-        policy; //  Settings; copied, route.profile too; config is borrowed for ever
+    argos_link_t link;             //  To the broker; copied before READY
+    argos_gateway_policy_t policy; //  Settings; copied, route.profile too; config too
 } argos_gateway_config_t;
 
 //  The actor; config is an argos_gateway_config_t.

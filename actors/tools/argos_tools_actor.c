@@ -10,6 +10,7 @@
 #include "argos_fetch.h"
 #include "argos_header.h"
 #include "argos_log.h"
+#include "argos_setting.h"
 #include "argos_shell.h"
 #include "argos_terminal.h"
 
@@ -298,6 +299,23 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
 //  ---------------------------------------------------------------------------------------------
 //  Lifecycle
 
+//  Commands from now on have the new settings.
+
+static void
+s_on_command (void *arg, zmsg_t *msg)
+{
+    tools_t *self = arg;
+    json_t *config = argos_actor_settings (msg);
+    if (!config)
+        return;
+    const char *workdir = argos_setting_text (config, NULL, NULL, "tools.terminal.workdir");
+    self->timeout_ms = argos_setting_int (config, NULL, NULL, "tools.terminal.timeout_s") * 1000;
+    self->output_max = (size_t) argos_setting_int (config, NULL, NULL, "tools.terminal.output_max");
+    free (self->workdir);
+    self->workdir = workdir && *workdir ? strdup (workdir) : NULL;
+    json_decref (config);
+}
+
 //  The store answers in order, so that the service is declared when this has been answered.
 
 static void
@@ -379,6 +397,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
         argos_peer_serve (argos_shell_peer (self.shell), TERMINAL, SLOTS, NULL);
         if (self.files)
             argos_peer_serve (argos_shell_peer (self.shell), ATTACHMENT, FETCHES, NULL);
+        argos_shell_on_command (self.shell, s_on_command, &self);
         argos_shell_fd (self.shell, self.epoll_fd, s_on_events, &self);
         argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
         argos_shell_run (self.shell);

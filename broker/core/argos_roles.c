@@ -117,6 +117,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "pairing.*", "actor:gateway" },
     { "operator", ARGOS_RULE_SEND, "service.pause", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "service.drop", "actor:broker" },
+    { "operator", ARGOS_RULE_SEND, "config.reload", "actor:daemon" },
     { "operator", ARGOS_RULE_LEASE, "", "deliver.{platform}.{account}" },
     { "operator", ARGOS_RULE_SEND, "receipt.put", "store" },
 
@@ -131,4 +132,5 @@ const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", 
 const char *const argos_roles_core_topics[] = { "run", "out", NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
-    "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", NULL };
+    "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api",
+    "daemon", "hooks", NULL };

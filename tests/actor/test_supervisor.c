@@ -99,7 +99,7 @@ start_is_in_order_and_stop_in_reverse (void **state)
     int signal_fd = s_signal_fd ();
     for (int i = 0; i < 3; i++)
         table[i] = (argos_supervised_t){ "x", s_actor, &configs[i], ARGOS_RESTART_ALONE, 2000,
-            i == 1 ? s_started : NULL };
+            i == 1 ? s_started : NULL, false };
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 3);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
     kill (getpid (), SIGHUP); //  Has no effect
@@ -116,8 +116,9 @@ who_can_not_start_takes_those_before_down (void **state)
 {
     (void) state;
     actor_config_t good = { .letter = 'A' }, bad = { .letter = 'B', .fail_starts = 1, .starts = 1 };
-    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL },
-        { "bad", s_actor, &bad, ARGOS_RESTART_ALONE, 2000, NULL } };
+    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL,
+                                       false },
+        { "bad", s_actor, &bad, ARGOS_RESTART_ALONE, 2000, NULL, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), -1);
@@ -145,8 +146,9 @@ a_signal_ends_the_wait_for_one_that_is_not_ready (void **state)
 {
     (void) state;
     actor_config_t good = { .letter = 'A' };
-    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL },
-        { "waiting", s_waiting_actor, NULL, ARGOS_RESTART_ALONE, 2000, NULL } };
+    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL,
+                                       false },
+        { "waiting", s_waiting_actor, NULL, ARGOS_RESTART_ALONE, 2000, NULL, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), SIGTERM);
@@ -160,8 +162,9 @@ s_restart (bool leave)
 {
     actor_config_t other = { .letter = 'A' };
     actor_config_t failing = { .letter = 'B', .fail_runs = 2, .leave = leave, .end_with = SIGUSR1 };
-    argos_supervised_t table[] = { { "other", s_actor, &other, ARGOS_RESTART_ALONE, 2000, NULL },
-        { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL } };
+    argos_supervised_t table[] = { { "other", s_actor, &other, ARGOS_RESTART_ALONE, 2000, NULL,
+                                       false },
+        { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -195,8 +198,8 @@ too_many_failures_end_it (void **state)
 {
     (void) state;
     actor_config_t failing = { .letter = 'B', .fail_runs = 100 };
-    argos_supervised_t table[] = { { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000,
-        NULL } };
+    argos_supervised_t table[] = { { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL,
+        false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -212,8 +215,8 @@ who_can_not_start_again_counts_as_failed (void **state)
 {
     (void) state;
     actor_config_t failing = { .letter = 'B', .fail_runs = 100, .fail_starts = 1 };
-    argos_supervised_t table[] = { { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000,
-        NULL } };
+    argos_supervised_t table[] = { { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL,
+        false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -228,14 +231,96 @@ a_failure_of_the_core_ends_it_at_once (void **state)
 {
     (void) state;
     actor_config_t failing = { .letter = 'B', .fail_runs = 1 };
-    argos_supervised_t table[] = { { "store", s_actor, &failing, ARGOS_RESTART_NEVER, 2000,
-        NULL } };
+    argos_supervised_t table[] = { { "store", s_actor, &failing, ARGOS_RESTART_NEVER, 2000, NULL,
+        false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
     assert_int_equal (argos_supervisor_run (supervisor), -1);
     assert_int_equal (failing.starts, 1);
     argos_supervisor_destroy (&supervisor);
+    close (signal_fd);
+}
+
+//  Repeats what it hears, so that the owner can see it; ends the process when it hears "end".
+
+static void
+s_echo_actor (zsock_t *pipe, void *config)
+{
+    const int *fail = config;
+    argos_actor_ready (pipe, true);
+    for (;;) {
+        zmsg_t *msg = zmsg_recv (pipe);
+        json_t *settings = argos_actor_settings (msg);
+        char *word = zmsg_popstr (msg);
+        bool over = streq (word, "$TERM");
+        if (settings)
+            zsock_send (
+                pipe, "si", "HEARD", (int) json_integer_value (json_object_get (settings, "x")));
+        else if (!over)
+            argos_actor_fail (pipe, *fail ? "as asked" : word);
+        json_decref (settings);
+        zstr_free (&word);
+        zmsg_destroy (&msg);
+        if (over)
+            return;
+    }
+}
+
+typedef struct {
+    argos_supervisor_t *supervisor; //  Ours
+    int hangups, heard;             //  So far
+} owner_t;
+
+static void
+s_on_hangup (void *arg)
+{
+    owner_t *self = arg;
+    self->hangups++;
+    argos_supervisor_settings (self->supervisor, "{\"x\":7}");
+}
+
+//  Three times: from the one that listens, then from it again after its restart, then the end.
+
+static void
+s_on_word (void *arg, const char *name, zmsg_t *msg)
+{
+    owner_t *self = arg;
+    char *word = zmsg_popstr (msg), *number = zmsg_popstr (msg);
+    assert_string_equal (name, "listens");
+    assert_string_equal (word, "HEARD");
+    assert_string_equal (number, "7");
+    zstr_free (&word);
+    zstr_free (&number);
+    if (++self->heard == 2) {
+        kill (getpid (), SIGTERM);
+        return;
+    }
+    zmsg_t *order = zmsg_new ();
+    zmsg_addstr (order, "fail");
+    argos_supervisor_tell (self->supervisor, "listens", &order);
+    assert_null (order);
+}
+
+static void
+settings_go_to_who_wants_them_and_again_after_a_restart (void **state)
+{
+    (void) state;
+    int fail = 1;
+    argos_supervised_t table[] = { { "listens", s_echo_actor, &fail, ARGOS_RESTART_ALONE, 2000,
+                                       NULL, true },
+        { "deaf", s_echo_actor, &fail, ARGOS_RESTART_ALONE, 2000, NULL, false } };
+    int signal_fd = s_signal_fd ();
+    owner_t owner = { argos_supervisor_new (table, 2), 0, 0 };
+    argos_supervisor_on (
+        owner.supervisor, &(argos_supervisor_handlers_t){
+                              .arg = &owner, .on_hangup = s_on_hangup, .on_word = s_on_word });
+    assert_int_equal (argos_supervisor_start (owner.supervisor, signal_fd), 0);
+    kill (getpid (), SIGHUP);
+    assert_int_equal (argos_supervisor_run (owner.supervisor), SIGTERM);
+    assert_int_equal (owner.hangups, 1);
+    assert_int_equal (owner.heard, 2);
+    argos_supervisor_destroy (&owner.supervisor);
     close (signal_fd);
 }
 
@@ -252,6 +337,7 @@ main (void)
         cmocka_unit_test_setup (too_many_failures_end_it, s_begin),
         cmocka_unit_test_setup (who_can_not_start_again_counts_as_failed, s_begin),
         cmocka_unit_test_setup (a_failure_of_the_core_ends_it_at_once, s_begin),
+        cmocka_unit_test_setup (settings_go_to_who_wants_them_and_again_after_a_restart, s_begin),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

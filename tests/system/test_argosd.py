@@ -89,7 +89,7 @@ def test_it_ends_with_75_for_a_planned_restart(daemon):
 def test_a_hang_up_changes_nothing(daemon):
     daemon.start()
     daemon.signal(signal.SIGHUP)
-    daemon.wait_log("hang-up")
+    daemon.wait_log("event=settings")
     assert daemon.stop() == 0
 
 

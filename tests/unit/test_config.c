@@ -112,9 +112,6 @@ without_a_file_all_defaults_hold (void **state)
     assert_string_equal (config->provider.problem, "");
     assert_int_equal (config->agent.max_iterations, 90);
     assert_int_equal (config->agent.max_turns, 1000);
-    assert_true (config->gateway.group_sessions_per_user);
-    assert_false (config->gateway.thread_sessions_per_user);
-    assert_int_equal (config->gateway.queue_max, 32);
     assert_int_equal (config->broker.lease_ms, 15000);
     assert_int_equal (config->broker.window_bytes, 4194304);
     assert_int_equal (config->broker.service_max, 2000000);
@@ -411,6 +408,63 @@ the_environment_is_laid_over_the_files (void **state)
         "HERMES_MAX_ITERATIONS: agent.max_iterations: expected an integer from 1 to 10000");
 }
 
+static void
+a_program_can_set_what_the_schema_lets_in (void **state)
+{
+    fixture_t *self = *state;
+    char reason[512] = "";
+    s_write (self, ARGOS_CONFIG_FILE, "http:\n  port: 1\n");
+    json_t *value = json_pack ("{s:s, s:s}", "type", "alias", "target", "/a \"b\": c\n");
+    assert_int_equal (
+        argos_config_set (self->home, "quick_commands.x-y", value, reason, sizeof reason), 0);
+    assert_int_equal (
+        argos_config_set (self->home, "http.port", json_integer (2), reason, sizeof reason), 0);
+    argos_config_t *config =
+        argos_config_load (self->home, s_warn, self, self->reason, sizeof self->reason);
+    assert_non_null (config);
+    assert_int_equal (config->http.port, 2);
+    assert_string_equal (
+        argos_setting_text (config->settings, NULL, NULL, "quick_commands.x-y.target"),
+        "/a \"b\": c\n");
+    argos_config_destroy (&config);
+    assert_int_equal (
+        argos_config_set (self->home, "http.port", json_integer (-1), reason, sizeof reason), -1);
+    assert_string_equal (reason, "http.port: expected an integer from 0 to 65535");
+    assert_int_equal (
+        argos_config_set (self->home, "htp", json_object (), reason, sizeof reason), -1);
+    assert_string_equal (reason, "htp: unknown key; did you mean http?");
+    assert_int_equal (argos_config_set (self->home, "http.port", NULL, reason, sizeof reason), 0);
+    config = argos_config_load (self->home, s_warn, self, self->reason, sizeof self->reason);
+    assert_int_equal (config->http.port, 1);
+    argos_config_destroy (&config);
+}
+
+static void
+the_difference_names_keys_and_which_need_a_restart (void **state)
+{
+    (void) state;
+    json_t *old = argos_config_defaults (), *new = argos_config_defaults ();
+    json_t *changed = json_array (), *restart = json_array ();
+    argos_config_diff (old, new, changed, restart);
+    assert_int_equal (json_array_size (changed) + json_array_size (restart), 0);
+    argos_setting_put (new, "broker.lease_ms", json_integer (16000));
+    argos_setting_put (new, "display.busy_input_mode", json_string ("queue"));
+    argos_setting_put (new, "platforms.p.allow_bots", json_string ("all"));
+    argos_setting_put (old, "quick_commands.gone", json_object ());
+    argos_config_diff (old, new, changed, restart);
+    char *text = json_dumps (changed, JSON_COMPACT);
+    assert_string_equal (
+        text, "[\"display.busy_input_mode\",\"quick_commands.gone\",\"platforms.p\"]");
+    free (text);
+    text = json_dumps (restart, JSON_COMPACT);
+    assert_string_equal (text, "[\"broker.lease_ms\"]");
+    free (text);
+    json_decref (changed);
+    json_decref (restart);
+    json_decref (old);
+    json_decref (new);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown (fn, s_set_up, s_tear_down)
 
 int
@@ -431,6 +485,8 @@ main (void)
         TEST (rehearsal_can_be_named),
         TEST (what_programs_write_is_laid_over_the_file),
         TEST (the_environment_is_laid_over_the_files),
+        TEST (a_program_can_set_what_the_schema_lets_in),
+        TEST (the_difference_names_keys_and_which_need_a_restart),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

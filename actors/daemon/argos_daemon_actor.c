@@ -1,0 +1,111 @@
+//  argos_daemon_actor - see the header.
+//
+//  Invariant: the owner answers each RELOAD once and in order, so the oldest that waits is the one
+//  that is answered.
+
+#include "argos_daemon_actor.h"
+
+#include "argos_actor.h"
+#include "argos_header.h"
+#include "argos_log.h"
+#include "argos_shell.h"
+
+#include <string.h>
+
+#define NAME "daemon"
+#define WAITING_MAX 16 //  Requests that wait for the owner
+
+typedef struct {
+    char from[ARGOS_NAME_MAX + 1]; //  Who asked
+    char id[ARGOS_ID_MAX + 1];     //  With which id
+} asker_t;
+
+typedef struct {
+    zsock_t *pipe;                //  To the owner
+    argos_shell_t *shell;         //  The loop
+    bool ready;                   //  READY has been said
+    asker_t waiting[WAITING_MAX]; //  Oldest first
+    size_t count;                 //  How many
+} daemon_t;
+
+static void
+s_on_request (void *ctx, const argos_peer_msg_t *msg)
+{
+    daemon_t *self = ctx;
+    if (*msg->re || strcmp (msg->type, "config.reload") != 0)
+        return;
+    if (self->count == WAITING_MAX || zstr_send (self->pipe, ARGOS_DAEMON_RELOAD) != 0) {
+        argos_peer_reply (argos_shell_peer (self->shell), msg, "error",
+            json_pack ("{s:s, s:s}", "code", "busy", "message", "the daemon is busy"));
+        return;
+    }
+    asker_t *asker = &self->waiting[self->count++];
+    snprintf (asker->from, sizeof asker->from, "%s", msg->from);
+    snprintf (asker->id, sizeof asker->id, "%s", msg->id);
+}
+
+static void
+s_reloaded (daemon_t *self, zmsg_t *msg)
+{
+    zframe_t *frame = zmsg_next (msg);
+    json_t *body =
+        frame ? json_loadb ((const char *) zframe_data (frame), zframe_size (frame), 0, NULL)
+              : NULL;
+    if (!body || !self->count) {
+        json_decref (body);
+        return;
+    }
+    argos_peer_reply_to (argos_shell_peer (self->shell), self->waiting[0].from, self->waiting[0].id,
+        "config.reload.result", body);
+    self->count--;
+    memmove (self->waiting, self->waiting + 1, self->count * sizeof *self->waiting);
+}
+
+static void
+s_on_command (void *arg, zmsg_t *msg)
+{
+    zframe_t *word = zmsg_first (msg);
+    if (word && zframe_streq (word, ARGOS_DAEMON_RELOADED))
+        s_reloaded (arg, msg);
+}
+
+static void
+s_on_welcome (void *ctx, bool new_store)
+{
+    (void) new_store;
+    daemon_t *self = ctx;
+    if (!self->ready)
+        argos_actor_ready (self->pipe, true);
+    self->ready = true;
+}
+
+static void
+s_on_final (void *ctx, argos_err_t code, const char *reason)
+{
+    (void) code;
+    daemon_t *self = ctx;
+    if (self->ready)
+        argos_actor_fail (self->pipe, reason);
+    argos_shell_stop (self->shell);
+}
+
+void
+argos_daemon_actor (zsock_t *pipe, void *config)
+{
+    const argos_daemon_config_t *settings = config;
+    daemon_t self = { .pipe = pipe };
+    char name[ARGOS_NAME_MAX + 1];
+    argos_peer_config_t peer = { .handlers = { .ctx = &self,
+                                     .on_welcome = s_on_welcome,
+                                     .on_request = s_on_request,
+                                     .on_final = s_on_final } };
+    argos_link_apply (&settings->link, NAME, &peer, name);
+    self.shell = argos_shell_new (pipe, &peer);
+    if (self.shell) {
+        argos_shell_on_command (self.shell, s_on_command, &self);
+        argos_shell_run (self.shell);
+    }
+    if (!self.ready)
+        argos_actor_ready (pipe, false);
+    argos_shell_destroy (&self.shell);
+}

@@ -1,0 +1,27 @@
+//  argos_daemon_actor - what can be asked of the process itself.
+//
+//  In:    request config.reload (as actor:daemon). Pipe: $TERM; RELOADED json (the result, in the
+//         order of the RELOADs)
+//  Out:   READY when the broker has welcomed us, or FAILED. Pipe: RELOAD; then the owner reads the
+//         settings again
+//  Owner: the supervisor, in the process that has the core
+//  Limit: WAITING_MAX requests wait for the owner, more are refused `busy`
+
+#ifndef ARGOS_DAEMON_ACTOR_H
+#define ARGOS_DAEMON_ACTOR_H
+
+#include "argos_link.h"
+
+#include <czmq.h>
+
+#define ARGOS_DAEMON_RELOAD "RELOAD"     //  To the owner
+#define ARGOS_DAEMON_RELOADED "RELOADED" //  From it, with the body of a config.reload.result
+
+typedef struct {
+    argos_link_t link; //  To the broker; copied before READY
+} argos_daemon_config_t;
+
+//  The actor; config is an argos_daemon_config_t.
+void argos_daemon_actor (zsock_t *pipe, void *config);
+
+#endif
