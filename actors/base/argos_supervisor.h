@@ -38,7 +38,7 @@ typedef struct {
     void (*on_hangup) (void *arg);                              //  SIGHUP has come
     void (*on_word) (void *arg, const char *name, zmsg_t *msg); //  That actor says something that
                                                                 //  is no failure; borrowed
-} argos_supervisor_handlers_t; //  Any may be NULL
+} argos_supervisor_handlers_t;                                  //  Any may be NULL
 
 typedef struct argos_supervisor argos_supervisor_t;
 
