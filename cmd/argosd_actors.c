@@ -8,6 +8,7 @@
 #include "argos_auth_actor.h"
 #include "argos_broker_actor.h"
 #include "argos_daemon_actor.h"
+#include "argos_hooks_actor.h"
 #include "argos_key_record.h"
 #include "argos_keys.h"
 #include "argos_store_actor.h"
@@ -29,6 +30,7 @@ struct argosd_actors {
     argos_auth_config_t auth;                        //  .
     argos_broker_config_t broker;                    //  .
     argos_daemon_config_t daemon;                    //  .
+    argos_hooks_config_t hooks;                      //  .
     argos_key_t server;                              //  Our pair
     char core_token[ARGOS_TOKEN_MAX];                //  For isolated actors
     char (*adapter_tokens)[ARGOS_TOKEN_MAX];         //  For foreign adapters, one each; ours
@@ -92,6 +94,22 @@ s_make_token (const char *role, const argos_config_adapter_t *adapter,
                      hex, "platform", adapter ? adapter->platform : NULL, "account",
                      adapter ? adapter->account : NULL));
     sodium_memzero (random, sizeof random);
+}
+
+//  The platforms that the settings know, new.
+
+static json_t *
+s_platforms (const argos_config_t *config)
+{
+    json_t *names = json_object (), *list = json_array ();
+    const char *name;
+    json_t *value;
+    json_object_update (names, json_object_get (config->settings, "platforms"));
+    json_object_update (names, json_object_get (config->settings, "adapters"));
+    json_object_foreach (names, name, value)
+        json_array_append_new (list, json_string (name));
+    json_decref (names);
+    return list;
 }
 
 //  Each foreign adapter has a token for its own account, and its deliveries wait for it from the
@@ -182,6 +200,10 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     s_add (self, "store", argos_store_actor, &self->store, ARGOS_RESTART_NEVER);
     s_add (self, "auth", argos_auth_actor, &self->auth, ARGOS_RESTART_NEVER);
     s_add (self, "broker", argos_broker_actor, &self->broker, ARGOS_RESTART_NEVER);
+    self->hooks.home = home->path;
+    s_add (self, "hooks", argos_hooks_actor, &self->hooks, ARGOS_RESTART_ALONE);
+    self->table[self->count - 1].settings = true;
+    self->daemon.platforms = s_platforms (config);
     s_add (self, "daemon", argos_daemon_actor, &self->daemon, ARGOS_RESTART_ALONE);
 }
 
@@ -232,6 +254,7 @@ argosd_actors_destroy (argosd_actors_t **self_p)
     free (self->services);
     free (self->adapter_tokens);
     free (self->limits);
+    json_decref (self->daemon.platforms);
     free (self->tokens);
     sodium_memzero (self, sizeof *self);
     free (self);

@@ -160,8 +160,11 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
     else if (job == JOB_SIDE)
         turn_side_settled (self, true);
     else if (current) {
-        if (job == JOB_FINISH || job == JOB_STOP)
+        if (job == JOB_FINISH || job == JOB_STOP) {
             self->lease = NULL; //  The peer frees it after this call
+            self->flying_last = job;
+            turn_look (self, "agent:end");
+        }
         turn_event (self, ARGOS_TURN_ACCEPTED);
     }
 }

@@ -104,6 +104,7 @@ struct turn {
     bool side_listing;                //  The list for a side job is on its way
     bool side_ready;                  //  A side job may be sent
     bool no_deliver;                  //  Nobody serves that delivery: leave it out
+    job_t flying_last;                //  The done that was accepted, JOB_NONE = none yet
     job_t want;                       //  Commit to be sent next
     job_t flying;                     //  Commit in flight
     unsigned flying_epoch;            //  Its epoch
@@ -149,6 +150,10 @@ void turn_fail (turn_t *self, const char *sentence);
 
 //  Tell the adapter of the chat how the turn is (queued, running, waiting; static), in passing.
 void turn_tell (turn_t *self, const char *state);
+
+//  Tell who looks on (hooks) that the turn has begun or is over, in passing: agent:start,
+//  agent:end.
+void turn_look (turn_t *self, const char *event);
 
 //  argos_agent_user.c
 //  What the user says in this turn.request, as the model gets it; a new string.

@@ -5,6 +5,7 @@
 //  reference.
 
 #include "argos_agent_priv.h"
+#include "argos_hook_event.h"
 #include "argos_out.h"
 
 #include <assert.h>
@@ -102,6 +103,27 @@ turn_tell (turn_t *self, const char *state)
             json_string_value (json_object_get (self->body, "reply_to")), self->run_id, state,
             NULL) };
     argos_peer_publish (self->agent->peer, self->lease, &part);
+}
+
+void
+turn_look (turn_t *self, const char *event)
+{
+    if (!*self->run_id)
+        return;
+    json_t *body = argos_hook_event_new (event, json_object_get (self->body, "source"));
+    argos_hook_event_text (body, "session_id", self->session);
+    argos_hook_event_text (body, "run_id", self->run_id);
+    argos_hook_event_text (
+        body, "message", json_string_value (json_object_get (self->body, "text")));
+    if (self->flying_last) {
+        argos_hook_event_text (body, "state",
+            self->flying_last == JOB_STOP ? "cancelled"
+            : self->error                 ? "failed"
+                                          : "completed");
+        argos_hook_event_text (body, "response", self->text);
+    }
+    argos_peer_part_t part = { .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = body };
+    argos_peer_publish (self->agent->peer, NULL, &part);
 }
 
 static void
@@ -214,6 +236,7 @@ turn_begin (turn_t *self)
 {
     const argos_provider_settings_t *provider = &self->agent->config.provider;
     turn_tell (self, "running");
+    turn_look (self, "agent:start");
     if (*provider->problem || !self->agent->provider) {
         char sentence[1024];
         argos_provider_error_t error = { .class = ARGOS_PE_CREDENTIALS };

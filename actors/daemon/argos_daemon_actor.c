@@ -7,6 +7,7 @@
 
 #include "argos_actor.h"
 #include "argos_header.h"
+#include "argos_hook_event.h"
 #include "argos_log.h"
 #include "argos_shell.h"
 
@@ -24,6 +25,7 @@ typedef struct {
     zsock_t *pipe;                //  To the owner
     argos_shell_t *shell;         //  The loop
     bool ready;                   //  READY has been said
+    json_t *platforms;            //  That are configured
     asker_t waiting[WAITING_MAX]; //  Oldest first
     size_t count;                 //  How many
 } daemon_t;
@@ -74,8 +76,13 @@ s_on_welcome (void *ctx, bool new_store)
 {
     (void) new_store;
     daemon_t *self = ctx;
-    if (!self->ready)
-        argos_actor_ready (self->pipe, true);
+    if (self->ready)
+        return;
+    json_t *event = argos_hook_event_new ("gateway:startup", NULL);
+    json_object_set (event, "platforms", self->platforms);
+    argos_peer_part_t part = { .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = event };
+    argos_peer_publish (argos_shell_peer (self->shell), NULL, &part);
+    argos_actor_ready (self->pipe, true);
     self->ready = true;
 }
 
@@ -93,7 +100,7 @@ void
 argos_daemon_actor (zsock_t *pipe, void *config)
 {
     const argos_daemon_config_t *settings = config;
-    daemon_t self = { .pipe = pipe };
+    daemon_t self = { .pipe = pipe, .platforms = json_deep_copy (settings->platforms) };
     char name[ARGOS_NAME_MAX + 1];
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
@@ -108,4 +115,5 @@ argos_daemon_actor (zsock_t *pipe, void *config)
     if (!self.ready)
         argos_actor_ready (pipe, false);
     argos_shell_destroy (&self.shell);
+    json_decref (self.platforms);
 }

@@ -2,7 +2,8 @@
 //
 //  In:    request config.reload (as actor:daemon). Pipe: $TERM; RELOADED json (the result, in the
 //         order of the RELOADs)
-//  Out:   READY when the broker has welcomed us, or FAILED. Pipe: RELOAD; then the owner reads the
+//  Out:   READY when the broker has welcomed us, or FAILED; an entry gateway:startup. Pipe: RELOAD;
+//  then the owner reads the
 //         settings again
 //  Owner: the supervisor, in the process that has the core
 //  Limit: WAITING_MAX requests wait for the owner, more are refused `busy`
@@ -19,6 +20,7 @@
 
 typedef struct {
     argos_link_t link; //  To the broker; copied before READY
+    json_t *platforms; //  Names of those that are configured, an array; copied before READY
 } argos_daemon_config_t;
 
 //  The actor; config is an argos_daemon_config_t.

@@ -10,7 +10,9 @@
 #include "argos_allow.h"
 #include "argos_gate.h"
 #include "argos_gateway_ask.h"
+#include "argos_gateway_events.h"
 #include "argos_header.h"
+#include "argos_hook_event.h"
 #include "argos_incoming.h"
 #include "argos_log.h"
 #include "argos_shell.h"
@@ -247,6 +249,23 @@ s_job_refused (job_t *self, const argos_peer_answer_t *answer)
     return s_job_refuse (self, answer->code, answer->reason);
 }
 
+//  Tell who looks on, in passing.
+
+static void
+s_job_tell (job_t *self)
+{
+    size_t index;
+    json_t *event;
+    json_t *events = argos_gateway_events (json_object_get (self->body, "source"), self->parts);
+    json_array_foreach (events, index, event) {
+        argos_peer_part_t part = {
+            .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = json_incref (event)
+        };
+        argos_peer_publish (argos_shell_peer (self->gateway->shell), NULL, &part);
+    }
+    json_decref (events);
+}
+
 static void
 s_on_done (void *arg, const argos_peer_answer_t *answer)
 {
@@ -256,6 +275,8 @@ s_on_done (void *arg, const argos_peer_answer_t *answer)
         s_job_destroy (&self);
     else if (answer->code == ARGOS_OK || !self->lease || answer->code == ARGOS_FENCED ||
              answer->code == ARGOS_GONE) {
+        if (answer->code == ARGOS_OK)
+            s_job_tell (self);
         if (self->lease)
             argos_lease_set_data (self->lease, NULL); //  on_lost may follow
         s_job_destroy (&self);

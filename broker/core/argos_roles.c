@@ -88,6 +88,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "observer", ARGOS_RULE_READ, "", ">" },
     { "observer", ARGOS_RULE_READ, "", "run.>" },
     { "observer", ARGOS_RULE_READ, "", "out.>" },
+    { "observer", ARGOS_RULE_READ, "", "hook.>" },
     { "observer", ARGOS_RULE_WILDCARD, "", "" },
 
     //  The command line of who runs the daemon
@@ -118,6 +119,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "service.pause", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "service.drop", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "config.reload", "actor:daemon" },
+    { "operator", ARGOS_RULE_SEND, "hook.command", "actor:hooks" },
     { "operator", ARGOS_RULE_LEASE, "", "deliver.{platform}.{account}" },
     { "operator", ARGOS_RULE_SEND, "receipt.put", "store" },
 
@@ -129,8 +131,7 @@ const char *const argos_roles_ipc[] = { "adapter", "client", "tool", NULL };
 const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", "job", "deliver",
     "tool", NULL };
 
-const char *const argos_roles_core_topics[] = { "run", "out", NULL };
+const char *const argos_roles_core_topics[] = { "run", "out", "hook", NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
-    "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api",
-    "daemon", "hooks", NULL };
+    "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", "daemon", "hooks", NULL };

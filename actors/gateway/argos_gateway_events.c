@@ -1,0 +1,39 @@
+//  argos_gateway_events - see the header. Invariant: the events depend on source and parts only.
+
+#include "argos_gateway_events.h"
+
+#include "argos_hook_event.h"
+
+#include <string.h>
+
+static void
+s_add (json_t *events, const char *name, const json_t *source, const char *session,
+    const char *previous)
+{
+    json_t *event = argos_hook_event_new (name, source);
+    argos_hook_event_text (event, "session_id", session);
+    argos_hook_event_text (event, "previous", previous);
+    json_array_append_new (events, event);
+}
+
+json_t *
+argos_gateway_events (const json_t *source, const json_t *parts)
+{
+    json_t *events = json_array ();
+    const char *opened = NULL, *ended = NULL;
+    for (size_t i = 0; i < json_array_size (parts); i++) {
+        const json_t *part = json_array_get (parts, i), *body = json_object_get (part, "body");
+        const char *type = json_string_value (json_object_get (part, "type"));
+        if (type && strcmp (type, "session.create") == 0)
+            opened = json_string_value (json_object_get (body, "id"));
+        else if (type && strcmp (type, "session.end") == 0)
+            ended = json_string_value (json_object_get (body, "session_id"));
+    }
+    if (ended)
+        s_add (events, "session:end", source, ended, NULL);
+    if (ended && opened)
+        s_add (events, "session:reset", source, opened, ended);
+    if (opened)
+        s_add (events, "session:start", source, opened, NULL);
+    return events;
+}

@@ -1,0 +1,13 @@
+//  argos_gateway_events - what hooks and peers that look on hear of a message that has been
+//  handled. Pure.
+
+#ifndef ARGOS_GATEWAY_EVENTS_H
+#define ARGOS_GATEWAY_EVENTS_H
+
+#include <jansson.h>
+
+//  The events (bodies of hook.event) in the parts that have been committed for a message from
+//  source: session:start, session:end, session:reset. New, the caller's, may be empty.
+json_t *argos_gateway_events (const json_t *source, const json_t *parts);
+
+#endif
