@@ -12,14 +12,17 @@
 #include "argos_child.h"
 #include "argos_guard.h"
 #include "argos_schema.h"
+#include "argos_setting.h"
 #include "argosd_actors.h"
 #include "argosd_host.h"
 #include "argosd_join.h"
 #include "argosd_options.h"
 #include "argosd_reload.h"
+#include "argosd_restarts.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <sodium.h>
 #include <sys/resource.h>
@@ -32,6 +35,7 @@
 #define FILES_MAX 65536  //  Descriptors, if the hard limit allows
 #define EXIT_RESTART 75  //  EX_TEMPFAIL: the service manager starts us again
 #define EXIT_CONFIG 78   //  EX_CONFIG
+#define STOP_S 30        //  For the stop behind a drain
 
 //  ---------------------------------------------------------------------------------------------
 //  The process
@@ -118,6 +122,20 @@ s_say_ready (const argosd_place_t *place, const argosd_home_t *home, const argos
         sd_notify (0, "READY=1");
 }
 
+//  Turns that run may end first, if the settings say so. The service manager is told that it takes
+//  time.
+
+static void
+s_drain (argos_supervisor_t *supervisor, const argosd_reload_t *reload)
+{
+    int64_t seconds = argos_setting_int (reload->settings, NULL, NULL, "gateway.drain_timeout_s");
+    if (seconds <= 0)
+        return;
+    sd_notifyf (0, "EXTEND_TIMEOUT_USEC=%" PRId64, (seconds + STOP_S) * 1000000);
+    bool empty = argos_supervisor_drain (supervisor, (int) seconds * 1000, reload->run_id);
+    argos_log (ARGOS_LOG_INFO, NAME, "drained", "left=%s", empty ? "nothing" : "turns");
+}
+
 //  Start everything, serve until told otherwise, stop everything. Returns the exit code.
 
 static int
@@ -144,6 +162,9 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
     if (signal > 0) {
         code = signal == SIGUSR1 ? EXIT_RESTART : EXIT_SUCCESS;
         argos_log (ARGOS_LOG_INFO, NAME, "stopping", "signal=%d", signal);
+        s_drain (supervisor, &reload);
+        if (code == EXIT_RESTART && place->core)
+            argosd_restarts_note (home->path);
     }
     if (code == EXIT_FAILURE) {
         const char *why = argosd_actors_reason (actors);

@@ -13,6 +13,7 @@
 #include "argos_keys.h"
 #include "argos_store_actor.h"
 #include "argosd_peers.h"
+#include "argosd_restarts.h"
 
 #include <sodium.h>
 
@@ -204,6 +205,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     s_add (self, "hooks", argos_hooks_actor, &self->hooks, ARGOS_RESTART_ALONE);
     self->table[self->count - 1].settings = true;
     self->daemon.platforms = s_platforms (config);
+    self->daemon.looping = argosd_restarts_loop (home->path);
     s_add (self, "daemon", argos_daemon_actor, &self->daemon, ARGOS_RESTART_ALONE);
 }
 

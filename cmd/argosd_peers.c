@@ -12,7 +12,10 @@
 #include "argos_child.h"
 #include "argos_gateway_actor.h"
 #include "argos_rehearsal_actor.h"
+#include "argos_secret.h"
+#include "argos_setting.h"
 #include "argos_tools_actor.h"
+#include "argosd_restarts.h"
 
 #define PEERS_MAX 56           //  Rows of the supervisor that the core leaves
 #define STOP_MS 10000          //  Patience with an actor at the end
@@ -44,6 +47,7 @@ typedef struct {
     char endpoint[PATH_MAX + 32];       //  .
     char account[96];                   //  .
     char *command;                      //  Of a foreign adapter; ours
+    char *secret;                       //  Variable with the token of its account; ours, wiped
 } peer_t;
 
 struct argosd_peers {
@@ -97,6 +101,7 @@ s_set_agent (argosd_peers_t *self, peer_t *peer)
     agent->system_prompt = self->system_prompt;
     agent->max_iterations = self->config->agent.max_iterations;
     agent->slots = self->config->agent.max_turns;
+    agent->looping = argosd_restarts_loop (self->home->path);
 }
 
 static void
@@ -210,7 +215,25 @@ s_set_child (argosd_peers_t *self, peer_t *peer)
         .argv = peer->words,
         .env = peer->env,
         .ready = JOINED,
-        .grace_ms = STOP_MS };
+        .grace_ms = STOP_MS + (int) argos_setting_int (
+                                  self->config->settings, NULL, NULL, "gateway.drain_timeout_s") *
+                                  1000 };
+}
+
+//  The token that the settings have for a platform, for its adapter.
+
+static void
+s_read_token (argosd_peers_t *self, peer_t *peer, const char *platform)
+{
+    char reason[400];
+    const char *ref = argos_setting_text (self->config->settings, platform, NULL, "token");
+    char *secret = ref ? argos_secret_read (self->home->path, ref, reason, sizeof reason) : NULL;
+    if (ref && !secret)
+        argos_log (
+            ARGOS_LOG_WARN, "argosd", "no token", "platform=%s reason=\"%s\"", platform, reason);
+    if (secret && asprintf (&peer->secret, "ARGOS_PLATFORM_TOKEN=%s", secret) < 0)
+        abort ();
+    argos_secret_free (&secret);
 }
 
 //  A word for the shell, as it is.
@@ -249,7 +272,8 @@ s_set_adapter (
         s_quote (peer->command, size, *word);
     while (adapter->env[count])
         count++;
-    peer->env = s_env (count + 3);
+    s_read_token (self, peer, adapter->platform);
+    peer->env = s_env (count + 4);
     snprintf (peer->endpoint, sizeof peer->endpoint, "ARGOS_ENDPOINT=%s",
         self->place->broker ? self->place->broker : self->home->endpoint);
     snprintf (peer->account, sizeof peer->account, "ARGOS_NAME=%s.%s", adapter->platform,
@@ -260,6 +284,7 @@ s_set_adapter (
     peer->env[2] = peer->token;
     for (size_t i = 0; i < count; i++)
         peer->env[3 + i] = adapter->env[i];
+    peer->env[3 + count] = peer->secret;
     snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", adapter->platform, adapter->account);
     peer->fn = argos_child_actor;
     peer->child = (argos_child_config_t){
@@ -340,6 +365,7 @@ argosd_peers_destroy (argosd_peers_t **self_p)
             free (*word);
         free (self->peers[i].env);
         free (self->peers[i].command);
+        argos_secret_free (&self->peers[i].secret);
     }
     free (self->system_prompt);
     explicit_bzero (self, sizeof *self); //  Keys and tokens
@@ -376,8 +402,9 @@ argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room
             .restart = peer->command ? ARGOS_RESTART_WHENEVER
                        : child       ? ARGOS_RESTART_PATIENTLY
                                      : ARGOS_RESTART_ALONE,
-            .shutdown_ms = child ? CHILD_STOP_MS : STOP_MS,
-            .settings = peer->hears };
+            .shutdown_ms = child ? peer->child.grace_ms + CHILD_STOP_MS : STOP_MS,
+            .settings = peer->hears,
+            .drains = peer->fn == argos_agent_actor };
     }
     return rows;
 }

@@ -10,6 +10,8 @@
 #include "argos_log.h"
 #include "argos_setting.h"
 
+#include <signal.h>
+
 #define NAME "argosd"
 #define LOG_LIST 400 //  Bytes of a list of keys in the log
 
@@ -95,7 +97,13 @@ static void
 s_on_word (void *arg, const char *name, zmsg_t *msg)
 {
     argosd_reload_t *self = arg;
-    zframe_t *word = zmsg_first (msg);
+    zframe_t *word = zmsg_first (msg), *run = zmsg_next (msg);
+    if (word && run && zframe_streq (word, ARGOS_DAEMON_RESTART)) {
+        snprintf (self->run_id, sizeof self->run_id, "%.*s", (int) zframe_size (run),
+            (const char *) zframe_data (run));
+        argos_supervisor_end (self->supervisor, SIGUSR1);
+        return;
+    }
     if (!word || !zframe_streq (word, ARGOS_DAEMON_RELOAD))
         return;
     json_t *result = s_reload (self);

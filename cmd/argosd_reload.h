@@ -13,6 +13,7 @@ typedef struct {
     const char *home;               //  Folder
     argos_supervisor_t *supervisor; //  Of the actors
     json_t *settings;               //  That hold now; ours
+    char run_id[40];                //  Turn that has asked for a restart, "" = none
 } argosd_reload_t;
 
 //  Begins with the settings of config; the supervisor will call us when there is something to do.

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define SLOTS 1000         //  Default of turns at a time
 #define MAX_ITERATIONS 90  //  Default of calls in one turn
@@ -116,12 +117,44 @@ s_handle_request (void *arg, const argos_peer_msg_t *msg)
         argos_peer_reply (self->peer, msg, "agent.status.result", s_status (self));
 }
 
+void
+agent_drained (agent_t *self)
+{
+    turn_t *turn;
+    size_t left = self->turn_count;
+    DL_FOREACH (self->turns, turn)
+        if (*self->drain_run && strcmp (turn->run_id, self->drain_run) == 0)
+            left--;
+    if (!self->draining || left)
+        return;
+    self->draining = false;
+    zsock_set_sndtimeo (self->pipe, 0);
+    zstr_send (self->pipe, ARGOS_ACTOR_DRAINED);
+}
+
+static void
+s_drain (agent_t *self, zmsg_t *msg)
+{
+    zframe_t *run = zmsg_next (msg);
+    char *text = run ? zframe_strdup (run) : NULL;
+    snprintf (self->drain_run, sizeof self->drain_run, "%s", text ? text : "");
+    free (text);
+    self->draining = true;
+    argos_peer_serve (self->peer, "turn", 0, NULL);
+    agent_drained (self);
+}
+
 //  Turns from now on have the new settings; who answers is another actor's start.
 
 static void
 s_handle_command (void *arg, zmsg_t *msg)
 {
     agent_t *self = (agent_t *) arg;
+    zframe_t *word = zmsg_first (msg);
+    if (word && zframe_streq (word, ARGOS_ACTOR_DRAIN)) {
+        s_drain (self, msg);
+        return;
+    }
     json_t *config = argos_actor_settings (msg);
     json_t *settings = json_object_get (config, "agent");
     if (settings) {

@@ -1,11 +1,11 @@
 //  argos_agent_actor - runs turns: leases `turn.*`, calls the provider, has tools run, commits
 //  every step.
 //
-//  In:    $TERM; SETTINGS, for turns that begin from then on. Leases of service `turn`:
+//  In:    $TERM; SETTINGS, for turns that begin from then on; DRAIN. Leases of service `turn`:
 //  turn.request, turn.stop, session.end; the last two as side
 //         messages too. Request agent.status (as the actor of its name)
-//  Out:   READY when the broker has welcomed us, or FAILED. Numbered commits (session.append,
-//  run.finish, entries of topic:run.<id>,
+//  Out:   READY when the broker has welcomed us, or FAILED; DRAINED. Numbered commits
+//  (session.append, run.finish, entries of topic:run.<id>,
 //         deliver.request); passing turn.delta entries; requests session.load, lane.list, tool.call
 //  Timer: deltas, backoff and libcurl's; none when idle
 //  Limit: config.slots turns at a time; 16 tool calls of one answer; 60 side messages of one turn
@@ -27,6 +27,7 @@ typedef struct {
     char *system_prompt;                //  First message of each conversation; NULL = none. Copied
     int max_iterations;                 //  Calls of the model in one turn; 0 = 90
     int slots;                          //  Turns at a time; 0 = 1000
+    bool looping;                       //  Restart after restart: no turn is taken up again
 } argos_agent_config_t;
 
 //  The actor; config is an argos_agent_config_t, copied before READY.

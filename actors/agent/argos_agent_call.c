@@ -16,6 +16,11 @@ static const char s_last_call[] =
     "The number of steps of this turn is used up and no tool can be called any more. Say what has "
     "been done, and what is left to do.";
 
+static const char s_restarted[] = "This turn was interrupted by a restart and is taken up again. "
+                                  "Do not repeat tool calls that may "
+                                  "have run already, and do not restart anything. Go on from what "
+                                  "is there, or say where it stopped.";
+
 static int64_t
 s_max_iterations (const turn_t *self)
 {
@@ -134,9 +139,15 @@ turn_call (turn_t *self)
     const char *model = json_string_value (json_object_get (self->body, "model"));
     bool rehearsal = agent->config.provider.kind == ARGOS_PROVIDER_REHEARSAL;
     json_t *messages = argos_messages_repair (self->rows);
+    char *note = NULL;
+    if (self->attempt > 1 && asprintf (&note, "%s%s%s", extra ? extra : "",
+                                 extra && *extra ? "\n\n" : "", s_restarted) < 0)
+        abort ();
     argos_request_t request = { .model = model && *model && !rehearsal ? model : NULL,
         .system = json_string_value (json_object_get (self->settings, "system_prompt")),
-        .extra = last ? s_last_call : extra,
+        .extra = last   ? s_last_call
+                 : note ? note
+                        : extra,
         .messages = messages,
         .tools = last ? NULL : agent->tools };
     char seed[64];
@@ -150,6 +161,7 @@ turn_call (turn_t *self)
     self->call =
         argos_provider_call (agent->provider, &request, seed, &handlers, self, argos_shell_now ());
     json_decref (messages);
+    free (note);
     agent_arm (agent);
 }
 

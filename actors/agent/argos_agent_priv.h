@@ -124,6 +124,8 @@ struct agent {
     turn_t *turns;                 //  All that are not over
     size_t turn_count;             //  How many
     uint32_t entropy;              //  For the jitter of a backoff
+    bool draining;                 //  Nothing new; DRAINED has to be said
+    char drain_run[37];            //  A turn that is not waited for, "" = none
 };
 
 //  A list of parts under construction
@@ -138,6 +140,8 @@ typedef struct {
 
 //  argos_agent_actor.c
 void agent_arm (agent_t *self);
+//  A turn is over: say DRAINED if that was the last one.
+void agent_drained (agent_t *self);
 
 //  argos_agent_turn.c
 turn_t *turn_new (agent_t *agent, const argos_peer_msg_t *msg);

@@ -75,6 +75,7 @@ s_end (turn_t *self)
     self->want = JOB_NONE;
     DL_DELETE (self->agent->turns, self);
     self->agent->turn_count--;
+    agent_drained (self->agent);
 }
 
 void
@@ -237,7 +238,10 @@ turn_begin (turn_t *self)
     const argos_provider_settings_t *provider = &self->agent->config.provider;
     turn_tell (self, "running");
     turn_look (self, "agent:start");
-    if (*provider->problem || !self->agent->provider) {
+    if (self->attempt > 1 && self->agent->config.looping)
+        turn_fail (self, "The turn was interrupted by a restart. There have been several within a "
+                         "minute, so it was not taken up again");
+    else if (*provider->problem || !self->agent->provider) {
         char sentence[1024];
         argos_provider_error_t error = { .class = ARGOS_PE_CREDENTIALS };
         snprintf (error.message, sizeof error.message, "%s", provider->problem);

@@ -29,6 +29,11 @@ void argos_actor_fail (zsock_t *pipe, const char *reason);
 //  A snapshot of the settings on the pipe: the word, and its JSON in the second frame.
 #define ARGOS_ACTOR_SETTINGS "SETTINGS"
 
+//  Take no new work; say DRAINED once what is in hand is over. The second frame is the id of a run
+//  that is not waited for, "" = none.
+#define ARGOS_ACTOR_DRAIN "DRAIN"
+#define ARGOS_ACTOR_DRAINED "DRAINED"
+
 //  The settings in a command of the owner, new; NULL = it is another command.
 json_t *argos_actor_settings (zmsg_t *msg);
 

@@ -9,6 +9,7 @@
 #include "argos_allow.h"
 #include "argos_embedded.h"
 #include "argos_schema.h"
+#include "argos_secret.h"
 #include "argos_setting.h"
 #include "argos_trie.h"
 
@@ -379,9 +380,7 @@ argos_config_destroy (argos_config_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_config_memory_t *memory = (*self_p)->memory;
-    if (memory->key)
-        explicit_bzero (memory->key, strlen (memory->key));
-    free (memory->key);
+    argos_secret_free (&memory->key);
     free (memory->problem);
     free (memory->base_url);
     argos_config_nodes_free (*self_p);

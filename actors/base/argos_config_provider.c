@@ -1,20 +1,16 @@
 //  argos_config_provider - which provider answers, and with which key.
 //
 //  Invariant: a provider that is named in the file is never replaced by another. When its key can't
-//  be had, the snapshot says why, and every turn ends with that sentence. A key is printable ASCII
-//  without space, at most KEY_MAX bytes, so that it can't break out of a header line.
+//  be had, the snapshot says why, and every turn ends with that sentence.
 
 #include "argos_config_priv.h"
+#include "argos_secret.h"
+#include "argos_setting.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define KEY_MAX 4096 //  Bytes of a key
 
 typedef struct {
     argos_provider_kind_t kind; //  Wire protocol
@@ -46,53 +42,13 @@ s_set_problem (argos_config_memory_t *memory, const char *format, ...)
         abort ();
 }
 
-//  Takes the key over from bytes (size of them); false when they are none
-
-static bool
-s_take_key (argos_config_memory_t *memory, const char *bytes, size_t size)
+static void
+s_read_key (argos_config_memory_t *memory, const char *home, const char *ref)
 {
-    while (size && strchr (" \t\r\n", bytes[size - 1]))
-        size--;
-    if (size == 0 || size > KEY_MAX)
-        return false;
-    for (size_t at = 0; at < size; at++)
-        if (bytes[at] <= 0x20 || bytes[at] > 0x7e)
-            return false;
-    memory->key = strndup (bytes, size);
+    char reason[400];
+    memory->key = argos_secret_read (home, ref, reason, sizeof reason);
     if (!memory->key)
-        abort ();
-    return true;
-}
-
-static void
-s_key_from_variable (argos_config_memory_t *memory, const char *name)
-{
-    const char *value = getenv (name);
-    if (!value || !value[0])
-        s_set_problem (memory, "the environment variable %s is not set", name);
-    else if (!s_take_key (memory, value, strlen (value)))
-        s_set_problem (memory, "the environment variable %s does not hold a key", name);
-}
-
-static void
-s_key_from_file (argos_config_memory_t *memory, const char *home, const char *name)
-{
-    char path[4096];
-    char bytes[KEY_MAX + 2];
-    if (name[0] == '/')
-        snprintf (path, sizeof path, "%s", name);
-    else
-        snprintf (path, sizeof path, "%s/%s", home, name);
-    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t size = fd < 0 ? -1 : read (fd, bytes, sizeof bytes);
-    int cause = errno;
-    if (fd >= 0)
-        close (fd);
-    if (size < 0)
-        s_set_problem (memory, "%s: %s", path, strerror (cause)); //  NOLINT(concurrency-mt-unsafe)
-    else if (!s_take_key (memory, bytes, (size_t) size))
-        s_set_problem (memory, "the file %s does not hold a key", path);
-    explicit_bzero (bytes, sizeof bytes);
+        s_set_problem (memory, "%s", reason);
 }
 
 //  The vendor whose defaults a block of the file gets: by its address, else the first of its kind
@@ -154,16 +110,13 @@ s_set_vendor (argos_config_t *config, argos_config_memory_t *memory, const vendo
 {
     const char *base_url = json_string_value (json_object_get (block, "base_url"));
     const char *model = json_string_value (json_object_get (block, "model"));
-    const char *key = json_string_value (json_object_get (block, "key"));
+    const char *key = argos_setting_text (config->settings, NULL, NULL, "provider.key");
+    char variable[64];
     config->provider.kind = vendor->kind;
     s_set_base_url (memory, base_url ? base_url : vendor->base_url);
     config->provider.model = model ? model : vendor->model;
-    if (!key)
-        s_key_from_variable (memory, vendor->variable);
-    else if (strncmp (key, "env:", 4) == 0)
-        s_key_from_variable (memory, key + 4);
-    else
-        s_key_from_file (memory, config->home, key + strlen ("file:"));
+    snprintf (variable, sizeof variable, "env:%s", vendor->variable);
+    s_read_key (memory, config->home, key ? key : variable);
 }
 
 void

@@ -26,6 +26,7 @@ typedef struct {
     int64_t restart_at;      //  When to start it again, mono msec; 0 = not
     int64_t failed_at;       //  Last failure, mono msec; 0 = none
     int backoff_ms;          //  Next pause
+    bool draining;           //  It is waited for
 } row_t;
 
 struct argos_supervisor {
@@ -338,19 +339,97 @@ s_hangup (argos_supervisor_t *self)
         self->handlers.on_hangup (self->handlers.arg);
 }
 
+void
+argos_supervisor_end (argos_supervisor_t *self, int signal)
+{
+    self->signal = signal;
+}
+
+typedef struct {
+    zmq_pollitem_t items[ROWS_MAX + 1]; //  The signals, then the pipes
+    row_t *rows[ROWS_MAX + 1];          //  Whose
+    int count;                          //  Items
+} watch_t;
+
+static void
+s_watch (argos_supervisor_t *self, watch_t *watch)
+{
+    watch->items[0] = (zmq_pollitem_t){ .fd = self->signal_fd, .events = ZMQ_POLLIN };
+    watch->count = 1;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->rows[i].actor) {
+            watch->rows[watch->count] = &self->rows[i];
+            watch->items[watch->count++] =
+                (zmq_pollitem_t){ .socket = zsock_resolve (self->rows[i].actor),
+                    .events = ZMQ_POLLIN };
+        }
+}
+
+//  What a row says while it drains. Whether it is over: it has said so, or has failed.
+
+static bool
+s_is_drained (row_t *row)
+{
+    zsock_t *pipe = zactor_sock (row->actor);
+    while (zsock_events (pipe) & ZMQ_POLLIN) {
+        zmsg_t *msg = zmsg_recv (pipe);
+        zframe_t *word = msg ? zmsg_first (msg) : NULL;
+        bool gone = msg && zmsg_signal (msg) >= 0;
+        bool over =
+            gone ||
+            (word && (zframe_streq (word, ARGOS_ACTOR_DRAINED) || zframe_streq (word, "FAILED")));
+        zmsg_destroy (&msg);
+        ARGOS_TAKE ();
+        if (gone) {
+            zsock_set_rcvtimeo (pipe, 0); //  Its exit signal has just been read
+            zactor_destroy (&row->actor);
+        }
+        if (over)
+            return true;
+    }
+    return false;
+}
+
+bool
+argos_supervisor_drain (argos_supervisor_t *self, int patience_ms, const char *run_id)
+{
+    int64_t deadline = zclock_mono () + patience_ms;
+    int left = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        row_t *row = &self->rows[i];
+        row->draining = row->spec.drains && row->actor;
+        if (!row->draining)
+            continue;
+        zmsg_t *msg = zmsg_new ();
+        zmsg_addstr (msg, ARGOS_ACTOR_DRAIN);
+        zmsg_addstr (msg, run_id);
+        s_send (row, &msg);
+        left++;
+    }
+    while (left && zclock_mono () < deadline) {
+        watch_t watch;
+        s_watch (self, &watch);
+        zmq_poll (watch.items, watch.count, (long) (deadline - zclock_mono ()));
+        if (watch.items[0].revents && s_signal (self))
+            break; //  Asked twice: no more waiting
+        for (int i = 1; i < watch.count; i++)
+            if (watch.items[i].revents && s_is_drained (watch.rows[i]) && watch.rows[i]->draining) {
+                watch.rows[i]->draining = false;
+                left--;
+            }
+    }
+    return !left;
+}
+
 int
 argos_supervisor_run (argos_supervisor_t *self)
 {
     for (;;) {
-        zmq_pollitem_t items[ROWS_MAX + 1] = { { .fd = self->signal_fd, .events = ZMQ_POLLIN } };
-        row_t *watched[ROWS_MAX + 1] = { NULL };
-        int count = 1;
-        for (size_t i = 0; i < self->count; i++)
-            if (self->rows[i].actor) {
-                watched[count] = &self->rows[i];
-                items[count++] = (zmq_pollitem_t){ .socket = zsock_resolve (self->rows[i].actor),
-                    .events = ZMQ_POLLIN };
-            }
+        watch_t watch;
+        s_watch (self, &watch);
+        zmq_pollitem_t *items = watch.items;
+        row_t **watched = watch.rows;
+        int count = watch.count;
         zmq_poll (items, count, s_sleep_ms (self));
         int signal = items[0].revents ? s_signal (self) : 0;
         if (signal)

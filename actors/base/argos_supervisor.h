@@ -31,6 +31,7 @@ typedef struct {
     //  = nothing
     int (*started) (zactor_t *actor, void *config);
     bool settings; //  It is told of new settings (argos_actor.h)
+    bool drains;   //  A stop waits until it says DRAINED (argos_actor.h)
 } argos_supervised_t;
 
 typedef struct {
@@ -68,6 +69,14 @@ int argos_supervisor_start (argos_supervisor_t *self, int signal_fd);
 //  SIGHUP is told to on_hangup. Returns -1 when the process has to end: see
 //  argos_supervisor_reason.
 int argos_supervisor_run (argos_supervisor_t *self);
+
+//  Ends argos_supervisor_run as this signal would. From a handler.
+void argos_supervisor_end (argos_supervisor_t *self, int signal);
+
+//  Before the stop: asks the actors that drain to take nothing new and waits until they have ended
+//  what they have, or patience_ms are over, or another signal comes. run_id is not waited for, "" =
+//  all are. Returns whether nothing is left.
+bool argos_supervisor_drain (argos_supervisor_t *self, int patience_ms, const char *run_id);
 
 //  Stops all in reverse order. Returns 0, or -1 when a thread does not end within its patience:
 //  then the process can only be left by _exit.

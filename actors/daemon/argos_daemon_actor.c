@@ -9,8 +9,10 @@
 #include "argos_header.h"
 #include "argos_hook_event.h"
 #include "argos_log.h"
+#include "argos_parts.h"
 #include "argos_shell.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define NAME "daemon"
@@ -25,10 +27,23 @@ typedef struct {
     zsock_t *pipe;                //  To the owner
     argos_shell_t *shell;         //  The loop
     bool ready;                   //  READY has been said
+    bool looping;                 //  No more restarts
+    int64_t begun;                //  Of this process, wall msec
     json_t *platforms;            //  That are configured
     asker_t waiting[WAITING_MAX]; //  Oldest first
     size_t count;                 //  How many
 } daemon_t;
+
+//  A chat that can't be told is told nothing: the restart is done anyway.
+
+static void
+s_on_restart_done (void *arg, const argos_peer_answer_t *answer)
+{
+    (void) arg;
+    if (answer->code != ARGOS_OK)
+        argos_log (ARGOS_LOG_WARN, NAME, "not told", "code=%s reason=\"%s\"",
+            argos_err_name (answer->code), answer->reason);
+}
 
 static void
 s_on_request (void *ctx, const argos_peer_msg_t *msg)
@@ -44,6 +59,47 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
     asker_t *asker = &self->waiting[self->count++];
     snprintf (asker->from, sizeof asker->from, "%s", msg->from);
     snprintf (asker->id, sizeof asker->id, "%s", msg->id);
+}
+
+//  Tells the chat that asked, in the done.
+
+static void
+s_restart_done (daemon_t *self, const argos_peer_msg_t *msg, const char *kind, const char *text)
+{
+    char id[ARGOS_ID_MAX + 1];
+    json_t *parts = json_array (), *source = json_object_get (msg->body, "source");
+    argos_peer_part_t part = { 0 };
+    snprintf (id, sizeof id, "restart_%" PRId64, msg->seq);
+    if (source)
+        argos_parts_deliver (parts, source, id, kind, text,
+            json_string_value (json_object_get (msg->body, "reply_to")));
+    const json_t *deliver = json_array_get (parts, 0);
+    if (deliver)
+        part = (argos_peer_part_t){ .type = "deliver.request",
+            .to = json_string_value (json_object_get (deliver, "to")),
+            .id = json_string_value (json_object_get (deliver, "id")),
+            .key = json_string_value (json_object_get (deliver, "key")),
+            .durable = true,
+            .body = json_incref (json_object_get (deliver, "body")) };
+    argos_log (ARGOS_LOG_INFO, NAME, "restart", "said=\"%s\"", text);
+    argos_lease_done (msg->lease, &part, deliver ? 1 : 0, NULL, 0, s_on_restart_done, self);
+    json_decref (parts);
+}
+
+static void
+s_on_lease (void *ctx, const argos_peer_msg_t *msg)
+{
+    daemon_t *self = ctx;
+    const char *run = json_string_value (json_object_get (msg->body, "run_id"));
+    if (msg->attempt > 1 || msg->at < self->begun)
+        s_restart_done (self, msg, "notice", "♻ Gateway restarted successfully");
+    else if (self->looping)
+        s_restart_done (self, msg, "error",
+            "There have been three restarts within a minute: not another one now");
+    else {
+        argos_log (ARGOS_LOG_INFO, NAME, "restart", "from=%s", msg->from);
+        zstr_sendx (self->pipe, ARGOS_DAEMON_RESTART, run ? run : "", NULL);
+    }
 }
 
 static void
@@ -99,17 +155,23 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 void
 argos_daemon_actor (zsock_t *pipe, void *config)
 {
+    static const char *const types[] = { "daemon.restart", NULL };
     const argos_daemon_config_t *settings = config;
-    daemon_t self = { .pipe = pipe, .platforms = json_deep_copy (settings->platforms) };
+    daemon_t self = { .pipe = pipe,
+        .looping = settings->looping,
+        .begun = argos_shell_wall (),
+        .platforms = json_deep_copy (settings->platforms) };
     char name[ARGOS_NAME_MAX + 1];
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
                                      .on_request = s_on_request,
+                                     .on_lease = s_on_lease,
                                      .on_final = s_on_final } };
     argos_link_apply (&settings->link, NAME, &peer, name);
     self.shell = argos_shell_new (pipe, &peer);
     if (self.shell) {
         argos_shell_on_command (self.shell, s_on_command, &self);
+        argos_peer_serve (argos_shell_peer (self.shell), NAME, 1, types);
         argos_shell_run (self.shell);
     }
     if (!self.ready)

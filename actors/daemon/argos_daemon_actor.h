@@ -1,11 +1,14 @@
 //  argos_daemon_actor - what can be asked of the process itself.
 //
-//  In:    request config.reload (as actor:daemon). Pipe: $TERM; RELOADED json (the result, in the
+//  In:    request config.reload (as actor:daemon); leases of service `daemon`: daemon.restart.
+//  Pipe: $TERM; RELOADED json (the result, in the
 //         order of the RELOADs)
 //  Out:   READY when the broker has welcomed us, or FAILED; an entry gateway:startup. Pipe: RELOAD;
 //  then the owner reads the
-//         settings again
+//         settings again; RESTART run_id: then it restarts the process
 //  Owner: the supervisor, in the process that has the core
+//  A daemon.restart is held until the process has ended. So it comes again to the next one, which
+//  tells the chat: no memory but the lane.
 //  Limit: WAITING_MAX requests wait for the owner, more are refused `busy`
 
 #ifndef ARGOS_DAEMON_ACTOR_H
@@ -16,10 +19,12 @@
 #include <czmq.h>
 
 #define ARGOS_DAEMON_RELOAD "RELOAD"     //  To the owner
+#define ARGOS_DAEMON_RESTART "RESTART"   //  To the owner, with the run that asks (may be "")
 #define ARGOS_DAEMON_RELOADED "RELOADED" //  From it, with the body of a config.reload.result
 
 typedef struct {
     argos_link_t link; //  To the broker; copied before READY
+    bool looping;      //  Three planned restarts within a minute: not a fourth
     json_t *platforms; //  Names of those that are configured, an array; copied before READY
 } argos_daemon_config_t;
 

@@ -119,6 +119,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "service.pause", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "service.drop", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "config.reload", "actor:daemon" },
+    { "operator", ARGOS_RULE_SEND, "daemon.restart", "service:daemon" },
     { "operator", ARGOS_RULE_SEND, "hook.command", "actor:hooks" },
     { "operator", ARGOS_RULE_LEASE, "", "deliver.{platform}.{account}" },
     { "operator", ARGOS_RULE_SEND, "receipt.put", "store" },
@@ -129,7 +130,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
 const char *const argos_roles_ipc[] = { "adapter", "client", "tool", NULL };
 
 const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", "job", "deliver",
-    "tool", NULL };
+    "tool", "daemon", NULL };
 
 const char *const argos_roles_core_topics[] = { "run", "out", "hook", NULL };
 

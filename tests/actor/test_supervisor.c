@@ -99,7 +99,7 @@ start_is_in_order_and_stop_in_reverse (void **state)
     int signal_fd = s_signal_fd ();
     for (int i = 0; i < 3; i++)
         table[i] = (argos_supervised_t){ "x", s_actor, &configs[i], ARGOS_RESTART_ALONE, 2000,
-            i == 1 ? s_started : NULL, false };
+            i == 1 ? s_started : NULL, false, false };
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 3);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
     kill (getpid (), SIGHUP); //  Has no effect
@@ -116,9 +116,9 @@ who_can_not_start_takes_those_before_down (void **state)
 {
     (void) state;
     actor_config_t good = { .letter = 'A' }, bad = { .letter = 'B', .fail_starts = 1, .starts = 1 };
-    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL,
+    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL, false,
                                        false },
-        { "bad", s_actor, &bad, ARGOS_RESTART_ALONE, 2000, NULL, false } };
+        { "bad", s_actor, &bad, ARGOS_RESTART_ALONE, 2000, NULL, false, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), -1);
@@ -146,9 +146,9 @@ a_signal_ends_the_wait_for_one_that_is_not_ready (void **state)
 {
     (void) state;
     actor_config_t good = { .letter = 'A' };
-    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL,
+    argos_supervised_t table[] = { { "good", s_actor, &good, ARGOS_RESTART_ALONE, 2000, NULL, false,
                                        false },
-        { "waiting", s_waiting_actor, NULL, ARGOS_RESTART_ALONE, 2000, NULL, false } };
+        { "waiting", s_waiting_actor, NULL, ARGOS_RESTART_ALONE, 2000, NULL, false, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), SIGTERM);
@@ -163,8 +163,8 @@ s_restart (bool leave)
     actor_config_t other = { .letter = 'A' };
     actor_config_t failing = { .letter = 'B', .fail_runs = 2, .leave = leave, .end_with = SIGUSR1 };
     argos_supervised_t table[] = { { "other", s_actor, &other, ARGOS_RESTART_ALONE, 2000, NULL,
-                                       false },
-        { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL, false } };
+                                       false, false },
+        { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL, false, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 2);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -199,7 +199,7 @@ too_many_failures_end_it (void **state)
     (void) state;
     actor_config_t failing = { .letter = 'B', .fail_runs = 100 };
     argos_supervised_t table[] = { { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL,
-        false } };
+        false, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -216,7 +216,7 @@ who_can_not_start_again_counts_as_failed (void **state)
     (void) state;
     actor_config_t failing = { .letter = 'B', .fail_runs = 100, .fail_starts = 1 };
     argos_supervised_t table[] = { { "failing", s_actor, &failing, ARGOS_RESTART_ALONE, 2000, NULL,
-        false } };
+        false, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -232,7 +232,7 @@ a_failure_of_the_core_ends_it_at_once (void **state)
     (void) state;
     actor_config_t failing = { .letter = 'B', .fail_runs = 1 };
     argos_supervised_t table[] = { { "store", s_actor, &failing, ARGOS_RESTART_NEVER, 2000, NULL,
-        false } };
+        false, false } };
     int signal_fd = s_signal_fd ();
     argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
@@ -308,8 +308,8 @@ settings_go_to_who_wants_them_and_again_after_a_restart (void **state)
     (void) state;
     int fail = 1;
     argos_supervised_t table[] = { { "listens", s_echo_actor, &fail, ARGOS_RESTART_ALONE, 2000,
-                                       NULL, true },
-        { "deaf", s_echo_actor, &fail, ARGOS_RESTART_ALONE, 2000, NULL, false } };
+                                       NULL, true, false },
+        { "deaf", s_echo_actor, &fail, ARGOS_RESTART_ALONE, 2000, NULL, false, false } };
     int signal_fd = s_signal_fd ();
     owner_t owner = { argos_supervisor_new (table, 2), 0, 0 };
     argos_supervisor_on (
@@ -321,6 +321,49 @@ settings_go_to_who_wants_them_and_again_after_a_restart (void **state)
     assert_int_equal (owner.hangups, 1);
     assert_int_equal (owner.heard, 2);
     argos_supervisor_destroy (&owner.supervisor);
+    close (signal_fd);
+}
+
+//  Says DRAINED when it is told to, unless it is stubborn; tells on its own.
+
+static void
+s_draining_actor (zsock_t *pipe, void *config)
+{
+    const bool *stubborn = config;
+    argos_actor_ready (pipe, true);
+    for (bool over = false; !over;) {
+        char *word = zstr_recv (pipe);
+        if (streq (word, "DRAIN")) {
+            char *run = zstr_recv (pipe);
+            assert_string_equal (run, "run_x");
+            zstr_free (&run);
+            if (!*stubborn)
+                zstr_send (pipe, "DRAINED");
+        }
+        over = streq (word, "$TERM");
+        zstr_free (&word);
+    }
+}
+
+static void
+a_drain_waits_for_those_that_drain_and_not_for_ever (void **state)
+{
+    (void) state;
+    bool quick = false, stubborn = true;
+    argos_supervised_t table[] = { { "quick", s_draining_actor, &quick, ARGOS_RESTART_ALONE, 2000,
+                                       NULL, false, true },
+        { "stubborn", s_draining_actor, &stubborn, ARGOS_RESTART_ALONE, 2000, NULL, false, true } };
+    int signal_fd = s_signal_fd ();
+    argos_supervisor_t *supervisor = argos_supervisor_new (table, 1);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
+    assert_true (argos_supervisor_drain (supervisor, 60000, "run_x"));
+    argos_supervisor_destroy (&supervisor);
+    supervisor = argos_supervisor_new (table, 2);
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), 0);
+    assert_false (argos_supervisor_drain (supervisor, 100, "run_x"));
+    kill (getpid (), SIGTERM); //  Asked again
+    assert_false (argos_supervisor_drain (supervisor, 60000, "run_x"));
+    argos_supervisor_destroy (&supervisor);
     close (signal_fd);
 }
 
@@ -338,6 +381,7 @@ main (void)
         cmocka_unit_test_setup (who_can_not_start_again_counts_as_failed, s_begin),
         cmocka_unit_test_setup (a_failure_of_the_core_ends_it_at_once, s_begin),
         cmocka_unit_test_setup (settings_go_to_who_wants_them_and_again_after_a_restart, s_begin),
+        cmocka_unit_test_setup (a_drain_waits_for_those_that_drain_and_not_for_ever, s_begin),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
