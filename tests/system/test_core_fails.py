@@ -84,7 +84,7 @@ def test_a_core_whose_disk_fails_ends_with_a_reason(daemon, what, reason):
     disk = Disk(daemon.home)
     daemon.start(env=disk.env())
     world = World(daemon)
-    for _ in range(60):  # More than the store keeps of pages
+    for _ in range(25):  # More than the store keeps of pages
         world.post(BIG)
     world.settle()
     line = fail(daemon, world, disk, what)
