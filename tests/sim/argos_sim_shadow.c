@@ -288,10 +288,19 @@ s_take (argos_sim_shadow_t *self, const argos_storage_req_t *req, const row_t *r
     }
 }
 
+//  The mark of a lease that ended by a done, for who asks what became of it: its holder alone is
+//  told
+
+static void
+s_name_end (char name[static MARK_MAX], int64_t lease, int64_t seq, const char *holder)
+{
+    snprintf (name, MARK_MAX, "%" PRId64 " %" PRId64 " %s", lease, seq, holder);
+}
+
 static void
 s_done (argos_sim_shadow_t *self, const argos_storage_req_t *req, row_t *row)
 {
-    char name[32];
+    char name[MARK_MAX];
     row_t *other, *next;
     HASH_ITER (hh, self->rows, other, next) {
         if (other != row && s_same_lane (row, other) && other->side && other->seq > req->seen &&
@@ -299,7 +308,7 @@ s_done (argos_sim_shadow_t *self, const argos_storage_req_t *req, row_t *row)
             s_wrong (self, "done of row %" PRId64 " passes the unseen side message %" PRId64,
                 row->seq, other->seq);
     }
-    snprintf (name, sizeof name, "%" PRId64, row->lease);
+    s_name_end (name, row->lease, row->seq, row->holder);
     s_set_mark (&self->finished, name, req->n);
     s_drop (self, row);
 }
@@ -309,8 +318,8 @@ s_leased_commit (
     argos_sim_shadow_t *self, const argos_storage_req_t *req, const argos_storage_ans_t *ans)
 {
     row_t *row = s_find (self, req->seq);
-    char name[32];
-    snprintf (name, sizeof name, "%" PRId64, req->lease);
+    char name[MARK_MAX];
+    s_name_end (name, req->lease, req->seq, req->holder);
     const mark_t *finished = s_mark (self->finished, name);
     bool holds = s_holds (row, req);
     if (ans->code == ARGOS_FENCED && holds && req->n == row->n + 1)
@@ -380,7 +389,7 @@ s_released (
 static void
 s_greeted (argos_sim_shadow_t *self, const argos_storage_req_t *req, const argos_storage_ans_t *ans)
 {
-    char name[32];
+    char name[MARK_MAX];
     for (size_t i = 0; i < ans->pair_count; i++) {
         row_t *row = s_find (self, ans->pairs[i].seq);
         bool valid =
@@ -388,7 +397,7 @@ s_greeted (argos_sim_shadow_t *self, const argos_storage_req_t *req, const argos
         if (valid != (ans->pairs[i].verdict == 'v'))
             s_wrong (
                 self, "hello: lease %" PRId64 " is %c", ans->pairs[i].lease, ans->pairs[i].verdict);
-        snprintf (name, sizeof name, "%" PRId64, ans->pairs[i].lease);
+        s_name_end (name, ans->pairs[i].lease, ans->pairs[i].seq, req->holder);
         if ((s_mark (self->finished, name) != NULL) != (ans->pairs[i].verdict == 'd'))
             s_wrong (self, "hello: lease %" PRId64 " is %c, and was%s ended by a done",
                 ans->pairs[i].lease, ans->pairs[i].verdict,
