@@ -1,10 +1,11 @@
 """Who may speak: strangers, pairing, what the settings allow, and that what is denied leaves nothing behind."""
 import re
 
-from conftest import wait_until
+from conftest import own_settings, wait_until
 from test_cli import argos
 from test_gateway import Chat
 
+pytestmark = own_settings
 CLOSED = {"GATEWAY_ALLOW_ALL_USERS": "false"}
 
 
@@ -55,6 +56,8 @@ def test_a_stranger_is_paired_speaks_and_is_sent_away(daemon):
     assert status == 0 and "ann" in text and "WAITING" in text and code not in text and "PAIRED" not in text
     assert pairing(daemon, "approve", "test", "AAAAAAAA") == (1, "argos: pairing approve: no code like that waits on test (not_found)\n")
     assert pairing(daemon, "approve", "line", code)[0] == 1
+    for words in (["approve", "test"], ["revoke"], ["approve", "test", code, "more"], ["list", "test"], ["forget"]):
+        assert pairing(daemon, *words)[0] == 2
     assert pairing(daemon, "approve", "test", code.lower()) == (0, "ann may speak now\n")
     status, text = pairing(daemon, "list")
     assert status == 0 and "PAIRED" in text and "Name of ann" in text and "WAITING" not in text
