@@ -6,12 +6,14 @@
 #include "argos_fact.h"
 
 #include "argos_gateway.h"
+#include "argos_hook_word.h"
 #include "argos_pairing.h"
 #include "argos_source.h"
 
 #define STORE_TTL_MS 10000 //  Patience with the store
 #define TASKS_MAX 100      //  Newest tasks of a conversation
 #define AGENT_TTL_MS 1000  //  Patience with the agent, for /status
+#define HOOK_TTL_MS 6000   //  With all hooks, which have 5 s; no answer is allow
 
 static json_t *
 s_route (const argos_gateway_case_t *self)
@@ -102,6 +104,7 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_PAIRING_PENDING] = { "record.get", "store", STORE_TTL_MS, false, s_pending },
     [ARGOS_FACT_PAIRING_RATE] = { "record.get", "store", STORE_TTL_MS, false, s_rate },
     [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, s_lock },
+    [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, argos_hook_question },
 };
 
 const argos_fact_row_t *

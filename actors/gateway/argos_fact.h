@@ -22,6 +22,7 @@ typedef enum {
     ARGOS_FACT_PAIRING_PENDING, //  record.get: codes that wait on this platform
     ARGOS_FACT_PAIRING_RATE,    //  record.get: when who speaks has asked last
     ARGOS_FACT_PAIRING_LOCK,    //  record.get: wrong codes of this platform
+    ARGOS_FACT_HOOK,            //  hook.command: what hooks say about the command (argos_hook_word)
     ARGOS_FACTS                 //  How many there are
 } argos_fact_t;
 

@@ -4,6 +4,7 @@
 
 #include "argos_gateway_events.h"
 #include "argos_hook_event.h"
+#include "argos_hook_word.h"
 #include "argos_schema.h"
 
 #include <setjmp.h>
@@ -119,6 +120,51 @@ parts_tell_of_sessions (void **state)
     }
 }
 
+static void
+the_gateway_asks_about_a_command_and_reads_the_word (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *fact;       //  Answer; NULL = none
+        argos_hook_word_t word; //  What it means
+        const char *message, *command;
+    } rows[] = {
+        { NULL, ARGOS_HOOK_ALLOW, "", "" },
+        { "{\"decision\":\"allow\"}", ARGOS_HOOK_ALLOW, "", "" },
+        { "{\"decision\":\"deny\",\"message\":\"no\"}", ARGOS_HOOK_SAY, "no", "" },
+        { "{\"decision\":\"deny\"}", ARGOS_HOOK_SAY, "⛔ That command is not allowed here.", "" },
+        { "{\"decision\":\"handled\"}", ARGOS_HOOK_SAY, "", "" },
+        { "{\"decision\":\"rewrite\",\"command\":\"x\"}", ARGOS_HOOK_REWRITE, "", "x" },
+        { "{\"decision\":\"rewrite\"}", ARGOS_HOOK_ALLOW, "", "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *fact = rows[i].fact ? json_loads (rows[i].fact, 0, NULL) : NULL;
+        argos_gateway_case_t gateway = { .fact[ARGOS_FACT_HOOK] = fact };
+        argos_hook_said_t said;
+        assert_int_equal (argos_hook_word (&gateway, &said), rows[i].word);
+        assert_string_equal (said.message, rows[i].message);
+        assert_string_equal (said.command, rows[i].command);
+        json_decref (fact);
+    }
+    char reason[256], *text = calloc (1, 70001);
+    memset (text, 'x', 70000);
+    memcpy (text, "/Status@bot ", 12);
+    json_t *body =
+        json_pack ("{s:s, s:{s:s, s:s}}", "text", text, "source", "platform", "p", "user_id", "u");
+    argos_gateway_case_t gateway = { .body = body };
+    json_t *question = argos_hook_question (&gateway);
+    assert_int_equal (
+        argos_schema_check ("hook.command", question, reason, sizeof reason), ARGOS_OK);
+    assert_string_equal (json_string_value (json_object_get (question, "command")), "status");
+    assert_string_equal (json_string_value (json_object_get (question, "user_id")), "u");
+    assert_int_equal (json_string_length (json_object_get (question, "args")), 65536);
+    json_decref (question);
+    json_object_set_new (body, "text", json_string ("no command"));
+    assert_null (argos_hook_question (&gateway));
+    json_decref (body);
+    free (text);
+}
+
 int
 main (void)
 {
@@ -130,6 +176,7 @@ main (void)
         cmocka_unit_test (the_last_object_in_the_output_decides),
         cmocka_unit_test (an_event_has_its_source_and_cut_texts),
         cmocka_unit_test (parts_tell_of_sessions),
+        cmocka_unit_test (the_gateway_asks_about_a_command_and_reads_the_word),
     };
     int rc = cmocka_run_group_tests (tests, NULL, NULL);
     argos_schema_term ();

@@ -1,0 +1,50 @@
+//  argos_hook_word - see the header. Limit: hooks see 64 KiB of the arguments.
+
+#include "argos_hook_word.h"
+
+#include "argos_command.h"
+#include "argos_hook_event.h"
+#include "argos_parts.h"
+
+#include <string.h>
+
+#define ARGUMENTS_MAX 65536 //  Bytes of the arguments
+
+static const char *
+s_text (const json_t *object, const char *name)
+{
+    const char *text = json_string_value (json_object_get (object, name));
+    return text ? text : "";
+}
+
+json_t *
+argos_hook_question (const argos_gateway_case_t *self)
+{
+    char name[ARGOS_COMMAND_NAME_MAX + 1], cut[ARGUMENTS_MAX + 1];
+    const char *arguments = "";
+    if (!argos_command_parse (s_text (self->body, "text"), name, &arguments))
+        return NULL;
+    //  What is cut off must not be a way around the hooks
+    argos_parts_cut (arguments, cut, sizeof cut);
+    json_t *body = argos_hook_event_new ("", json_object_get (self->body, "source"));
+    json_object_del (body, "event");
+    json_object_set_new (body, "command", json_string (name));
+    json_object_set_new (body, "args", json_string (cut));
+    return body;
+}
+
+argos_hook_word_t
+argos_hook_word (const argos_gateway_case_t *self, argos_hook_said_t *ret_said)
+{
+    const json_t *fact = self->fact[ARGOS_FACT_HOOK];
+    const char *word = s_text (fact, "decision");
+    *ret_said = (argos_hook_said_t){ .message = s_text (fact, "message"),
+        .command = s_text (fact, "command"),
+        .arguments = s_text (fact, "args") };
+    if (strcmp (word, "rewrite") == 0 && *ret_said->command)
+        return ARGOS_HOOK_REWRITE;
+    if (strcmp (word, "deny") == 0 && !*ret_said->message)
+        ret_said->message = "⛔ That command is not allowed here.";
+    return strcmp (word, "deny") == 0 || strcmp (word, "handled") == 0 ? ARGOS_HOOK_SAY
+                                                                       : ARGOS_HOOK_ALLOW;
+}
