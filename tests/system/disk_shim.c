@@ -16,10 +16,6 @@
 
 #define PAGE 4096
 
-int fsync (int fd);
-int fdatasync (int fd);
-ssize_t pread64 (int fd, void *buffer, size_t size, off64_t offset);
-
 static bool
 s_told (const char *what)
 {

@@ -491,8 +491,10 @@ argos_sim_net_query (argos_sim_net_t *self, const char *sql,
     if (sqlite3_bind_parameter_count (stmt))
         sqlite3_bind_int64 (stmt, 1, self->wall);
     while ((rc = sqlite3_step (stmt)) == SQLITE_ROW) {
-        for (int i = 0; i < columns; i++)
-            values[i] = (char *) (uintptr_t) sqlite3_column_text (stmt, i);
+        for (int i = 0; i < columns; i++) {
+            const unsigned char *text = sqlite3_column_text (stmt, i);
+            memcpy (&values[i], &text, sizeof text);
+        }
         fn (arg, columns, values);
     }
     assert (rc == SQLITE_DONE);
