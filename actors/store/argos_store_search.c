@@ -22,7 +22,7 @@
 #define ENOUGH 500         //  Hits that are ranked
 #define RANGE 4096         //  Messages of the first range
 #define QUICK_NS 1500000   //  After a range that was quicker a wider one follows
-#define BUDGET_NS 20000000 //  Of a search
+#define BUDGET_NS 12000000 //  Of a search
 #define HITS_MAX 100       //  Of a page
 #define INDEXED "indexed"  //  Name of the mark in meta
 

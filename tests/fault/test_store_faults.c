@@ -641,6 +641,33 @@ the_clock_goes_back (void **state)
     kit_free (kit);
 }
 
+//  The id of a message that came in is remembered for at least 7 days: a repeat gets the first
+//  answer, whatever was pruned meanwhile. (It is kept for 30.)
+
+static void
+ids_are_remembered (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    char id[32];
+    int64_t seq = kit_send (kit, "first", "turn", "k", NULL, "{}");
+    assert_int_equal (kit_done (kit, HOLDER, seq, kit_lease (kit, seq, HOLDER), 1, seq), ARGOS_OK);
+    for (int hour = 0; hour < 40 * 24; hour++) {
+        kit->now += 3600000;
+        snprintf (id, sizeof id, "m%d", hour);
+        kit_send (kit, id, "gateway", id, NULL, "{}");
+        s_chores (kit);
+        if (hour != 7 * 24 && hour != 29 * 24)
+            continue;
+        assert_int_equal (kit_send (kit, "first", "turn", "k", NULL, "{}"), seq);
+        assert_true (kit->ans->repeat);
+        assert_int_equal (kit_send (kit, "first", "turn", "k", NULL, "{\"a\":1}"), 0);
+        assert_int_equal (kit->ans->code, ARGOS_CONFLICT);
+    }
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM seen WHERE id = 'first'"), 0);
+    kit_free (kit);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -664,6 +691,7 @@ main (int argc, char **argv)
         cmocka_unit_test (nothing_is_stored_twice),
         cmocka_unit_test (ends_and_routes),
         cmocka_unit_test (the_clock_goes_back),
+        cmocka_unit_test (ids_are_remembered),
     };
     if (argc == 3 && strcmp (argv[1], OPEN_ARGUMENT) == 0)
         return s_open_as_other (argv[2]);
