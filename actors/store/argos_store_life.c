@@ -207,6 +207,8 @@ s_drop (argos_store_t *self, const char *id)
     argos_store_run (self, ARGOS_SQL_SESSION_DROP, "s", id);
     argos_store_run (self, ARGOS_SQL_SESSION_ORPHAN, "s", id);
     argos_store_run (self, ARGOS_SQL_USAGE_DROP, "s", id);
+    argos_store_run (self, ARGOS_SQL_ROUTE_ORPHAN, "s", id);
+    argos_store_run (self, ARGOS_SQL_HANDOFF_DROP, "s", id);
     argos_store_run (self, ARGOS_SQL_MESSAGE_TRASH, "s", id);
     if (strcmp (session.kind, "compression") == 0)
         argos_store_run (self, ARGOS_SQL_SESSION_CONTINUED, "s", (const char *) session.parent);

@@ -101,10 +101,9 @@ argos_store_session_list (argos_store_t *self, argos_store_unit_t *unit)
 //  ------------------------------------------------------------------------------------------------
 //  Lineages
 
-//  Where the session goes on: its newest continuation, and theirs.
-
-static void
-s_tip (argos_store_t *self, const char *id, char target[static ARGOS_STORE_SESSION_MAX])
+void
+argos_store_session_tip (
+    argos_store_t *self, const char *id, char target[static ARGOS_STORE_SESSION_MAX])
 {
     argos_store_text_copy (target, id, ARGOS_STORE_SESSION_MAX);
     for (int i = 0; i < STEPS_MAX; i++) {
@@ -129,7 +128,7 @@ argos_store_session_lineage (argos_store_t *self, argos_store_unit_t *unit)
     char tip[ARGOS_STORE_SESSION_MAX];
     if (!argos_store_session_need (self, unit, &session))
         return false;
-    s_tip (self, session.id, tip);
+    argos_store_session_tip (self, session.id, tip);
     sqlite3_stmt *stmt =
         argos_store_query (self, ARGOS_SQL_SESSION_UP, "se", (const char *) session.id, "");
     json_t *ancestors = s_objects (self, ARGOS_SQL_SESSION_UP, stmt, names, "sssiii");

@@ -152,6 +152,30 @@ typedef enum {
     ARGOS_SQL_ROUTE_GET,
     ARGOS_SQL_ROUTE_BIND,
     ARGOS_SQL_ROUTE_VERSION,
+    ARGOS_SQL_ROUTE_MOVE,
+    ARGOS_SQL_ROUTE_BACK,
+    ARGOS_SQL_ROUTE_FORGET,
+    ARGOS_SQL_ROUTE_ORPHAN,
+    ARGOS_SQL_ROUTE_OTHER,
+    ARGOS_SQL_ROUTE_SUSPEND,
+    ARGOS_SQL_ROUTE_RESUME,
+    ARGOS_SQL_ROUTE_RESUME_ALL,
+    ARGOS_SQL_ROUTE_CLEAR,
+    ARGOS_SQL_ROUTE_PRUNE,
+    ARGOS_SQL_ROUTE_LIST,
+    ARGOS_SQL_ROUTE_LIST_SESSION,
+    ARGOS_SQL_HANDOFF_CLEAR,
+    ARGOS_SQL_HANDOFF_ADD,
+    ARGOS_SQL_HANDOFF_CLAIM,
+    ARGOS_SQL_HANDOFF_BEAT,
+    ARGOS_SQL_HANDOFF_COMPLETE,
+    ARGOS_SQL_HANDOFF_FAIL,
+    ARGOS_SQL_HANDOFF_GIVEN_UP,
+    ARGOS_SQL_HANDOFF_LOST,
+    ARGOS_SQL_HANDOFF_GET,
+    ARGOS_SQL_HANDOFF_OF,
+    ARGOS_SQL_HANDOFF_LIST,
+    ARGOS_SQL_HANDOFF_DROP,
     ARGOS_SQL_RUN_ADD,
     ARGOS_SQL_RUN_BIND,
     ARGOS_SQL_RUN_FINISH,
@@ -312,6 +336,8 @@ typedef struct {
 
 //  The text of a statement on sessions, NULL = it is none (argos_store_sql_sessions.c).
 const char *argos_store_sql_sessions (argos_sql_t sql);
+//  The same of one on routes and handoffs (argos_store_sql_routes.c).
+const char *argos_store_sql_routes (argos_sql_t sql);
 //  Execute a statement that returns no rows. 0, or -1 with self->failed set.
 int argos_store_run (argos_store_t *self, argos_sql_t sql, const char *format, ...);
 //  Begin a statement; the row it stands on, or NULL (no row, or failed). Over with argos_store_end,
@@ -412,6 +438,10 @@ int argos_store_row_add (argos_store_t *self, const argos_store_row_t *row,
 //  NULL.
 int argos_store_bury (
     argos_store_t *self, const argos_store_row_t *row, const char *code, argos_storage_ans_t *ans);
+//  A message of the store itself: service, key, type, id, side, urgent and hops of row are given,
+//  the rest is filled in. body is stolen.
+int argos_store_emit (
+    argos_store_t *self, argos_store_row_t *row, json_t *body, argos_storage_ans_t *ans);
 int argos_store_notice (argos_store_t *self, const argos_store_row_t *row, const char *code,
     const argos_frame_t *body, argos_storage_ans_t *ans);
 
@@ -432,8 +462,17 @@ bool argos_store_read (
 typedef bool (argos_store_op_fn) (argos_store_t *self, argos_store_unit_t *unit);
 
 //  argos_store_sessions.c
-argos_store_op_fn argos_store_route_get, argos_store_route_bind, argos_store_session_get,
-    argos_store_session_close;
+argos_store_op_fn argos_store_session_get, argos_store_session_close;
+
+//  argos_store_route.c
+argos_store_op_fn argos_store_route_get, argos_store_route_bind, argos_store_route_switch,
+    argos_store_route_reset, argos_store_route_suspend, argos_store_route_resume,
+    argos_store_route_prune, argos_store_route_list;
+
+//  argos_store_handoff.c
+argos_store_op_fn argos_store_handoff_request, argos_store_handoff_claim,
+    argos_store_handoff_heartbeat, argos_store_handoff_complete, argos_store_handoff_fail,
+    argos_store_handoff_expire, argos_store_handoff_state, argos_store_handoff_list;
 
 //  Whether the commit runs under the lease of the session's own lane.
 bool argos_store_own_lane (const argos_store_unit_t *unit, const char *session_id);
@@ -456,6 +495,8 @@ bool argos_store_session_find (
 //  The same for the unit: the member id of its body, its member owner; refuses `not_found`.
 bool argos_store_session_need (
     argos_store_t *self, argos_store_unit_t *unit, argos_store_session_t *ret_session);
+//  The session as an object, new, or NULL when there is none (or it is another owner's).
+json_t *argos_store_session (argos_store_t *self, const char *id, const char *owner);
 //  The columns of a session as an object, new; those of ARGOS_STORE_SESSION_COLUMNS from `first`
 //  on.
 json_t *argos_store_session_json (sqlite3_stmt *stmt, int first);
@@ -488,6 +529,9 @@ bool argos_store_title_take (argos_store_t *self, argos_store_unit_t *unit,
     const argos_store_session_t *session, const char *title);
 
 //  argos_store_list.c
+//  Where a session goes on: its newest continuation, and theirs.
+void argos_store_session_tip (
+    argos_store_t *self, const char *id, char target[static ARGOS_STORE_SESSION_MAX]);
 argos_store_op_fn argos_store_session_list, argos_store_session_lineage, argos_store_session_stats,
     argos_store_usage_add, argos_store_usage_get;
 

@@ -80,7 +80,29 @@ s_frame_of (json_t *json)
     return frame;
 }
 
-static argos_frame_t *
+int
+argos_store_emit (
+    argos_store_t *self, argos_store_row_t *row, json_t *body, argos_storage_ans_t *ans)
+{
+    row->seq = ++self->last_seq;
+    row->at = self->now;
+    memcpy (row->sender, "store", sizeof "store");
+    json_t *json = json_pack ("{s:s, s:s, s:s+, s:s, s:b}", "type", row->type, "id", row->id, "to",
+        "service:", row->service, "key", row->key, "durable", 1);
+    if (row->side)
+        json_object_set_new (json, "side", json_true ());
+    if (row->urgent)
+        json_object_set_new (json, "urgent", json_true ());
+    argos_frame_t *header = s_frame_of (json), *content = s_frame_of (body);
+    int rc = argos_store_row_add (self, row, header, content);
+    if (rc == 0 && ans)
+        argos_store_entered (ans, row, (int64_t) (header->size + content->size));
+    argos_frame_unref (&header);
+    argos_frame_unref (&content);
+    return rc;
+}
+
+static json_t *
 s_notice_body (const argos_store_row_t *row, const char *code, const argos_frame_t *body)
 {
     json_t *notice = json_pack ("{s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}", "seq",
@@ -89,7 +111,7 @@ s_notice_body (const argos_store_row_t *row, const char *code, const argos_frame
         "strikes", row->strikes);
     if (body && body->size <= NOTICE_BODY_MAX)
         json_object_set_new (notice, "body", json_loadb (body->data, body->size, 0, NULL));
-    return s_frame_of (notice);
+    return notice;
 }
 
 //  Tell the gateway about a dead message.
@@ -100,24 +122,14 @@ argos_store_notice (argos_store_t *self, const argos_store_row_t *row, const cha
 {
     if (strcmp (row->type, "message.dead") == 0)
         return 0;
-    argos_store_row_t notice = { .seq = ++self->last_seq,
-        .at = self->now,
-        .hops = row->hops < ARGOS_HOPS_MAX ? row->hops + 1 : ARGOS_HOPS_MAX,
+    argos_store_row_t notice = { .hops =
+                                     row->hops < ARGOS_HOPS_MAX ? row->hops + 1 : ARGOS_HOPS_MAX,
         .service = "gateway",
-        .sender = "store",
         .type = "message.dead" };
     memcpy (notice.key, row->key, sizeof notice.key);
     memcpy (notice.cause, row->id, sizeof notice.cause);
     snprintf (notice.id, sizeof notice.id, "dead.%" PRId64, row->seq);
-    argos_frame_t *header = s_frame_of (json_pack ("{s:s, s:s, s:s, s:s, s:b}", "type", notice.type,
-        "id", notice.id, "to", "service:gateway", "key", notice.key, "durable", 1));
-    argos_frame_t *content = s_notice_body (row, code, body);
-    int rc = argos_store_row_add (self, &notice, header, content);
-    if (rc == 0 && ans)
-        argos_store_entered (ans, &notice, (int64_t) (header->size + content->size));
-    argos_frame_unref (&header);
-    argos_frame_unref (&content);
-    return rc;
+    return argos_store_emit (self, &notice, s_notice_body (row, code, body), ans);
 }
 
 int

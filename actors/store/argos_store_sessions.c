@@ -1,8 +1,8 @@
-//  argos_store_sessions - routes, and the rows of sessions.
+//  argos_store_sessions - the rows of sessions: finding, showing, closing.
 //
-//  Invariant: a session is closed only under the lease of the lane turn/<session>; the first reason
-//  wins, unless it was an accident. A session of another owner is answered like one that is not
-//  there, by the same statement.
+//  Invariant: a session that has work is closed only under the lease of the lane turn/<session>;
+//  the first reason wins, unless it was an accident. A session of another owner is answered like
+//  one that is not there, by the same statement.
 
 #include "argos_store_priv.h"
 
@@ -51,10 +51,8 @@ argos_store_session_json (sqlite3_stmt *stmt, int first)
     return session;
 }
 
-//  The session, new, or NULL when there is none (or it is another owner's).
-
-static json_t *
-s_session (argos_store_t *self, const char *id, const char *owner)
+json_t *
+argos_store_session (argos_store_t *self, const char *id, const char *owner)
 {
     sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_GET, "se", id, owner);
     json_t *session = stmt ? argos_store_session_json (stmt, 0) : NULL;
@@ -90,41 +88,9 @@ argos_store_session_need (
 }
 
 bool
-argos_store_route_get (argos_store_t *self, argos_store_unit_t *unit)
-{
-    json_t *route = NULL, *session = NULL;
-    sqlite3_stmt *stmt =
-        argos_store_query (self, ARGOS_SQL_ROUTE_GET, "s", argos_store_member (unit->body, "key"));
-    if (stmt) {
-        char id[ARGOS_KEY_MAX + 1];
-        argos_store_text (stmt, 1, id, sizeof id);
-        route = json_object ();
-        s_set (route, "key", argos_store_string (stmt, 0));
-        s_set (route, "session_id", argos_store_string (stmt, 1));
-        s_set (route, "version", json_integer (sqlite3_column_int64 (stmt, 2)));
-        json_t *source = argos_store_json (stmt, 3);
-        s_set (route, "source", source ? source : json_null ());
-        s_set (route, "updated_at", json_integer (sqlite3_column_int64 (stmt, 4)));
-        session = s_session (self, id, "");
-    }
-    argos_store_end (self, ARGOS_SQL_ROUTE_GET);
-    unit->result = json_pack ("{s:o?, s:o?}", "route", route, "session", session);
-    return true;
-}
-
-bool
-argos_store_route_bind (argos_store_t *self, argos_store_unit_t *unit)
-{
-    const json_t *body = unit->body;
-    argos_store_run (self, ARGOS_SQL_ROUTE_BIND, "ssji", argos_store_member (body, "key"),
-        argos_store_member (body, "session_id"), json_object_get (body, "source"), self->now);
-    return true;
-}
-
-bool
 argos_store_session_get (argos_store_t *self, argos_store_unit_t *unit)
 {
-    json_t *session = s_session (
+    json_t *session = argos_store_session (
         self, argos_store_member (unit->body, "id"), argos_store_member (unit->body, "owner"));
     unit->result = json_pack ("{s:o?}", "session", session);
     return true;

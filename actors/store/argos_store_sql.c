@@ -1,5 +1,5 @@
-//  argos_store_sql - the statements of the store (those on sessions: argos_store_sql_sessions.c),
-//  and the few calls that run them.
+//  argos_store_sql - the statements of the store (those on sessions, routes and handoffs:
+//  argos_store_sql_sessions.c, argos_store_sql_routes.c), and the few calls that run them.
 //
 //  Invariant: a statement is prepared once, when first used, and is at rest between requests. After
 //  a failure self->failed holds the first extended result code until the batch has dealt with it.
@@ -117,14 +117,6 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_JOURNAL_TRIM] =
         "DELETE FROM journal WHERE topic = ?1 AND n <= (SELECT n FROM journal"
         " WHERE topic = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
-    [ARGOS_SQL_ROUTE_GET] = "SELECT key, session_id, version, source, updated_at"
-                            " FROM routes WHERE key = ?1",
-    [ARGOS_SQL_ROUTE_BIND] = "INSERT INTO routes (key, session_id, version, source, updated_at)"
-                             " VALUES (?1, ?2, 1, ?3, ?4) ON CONFLICT (key) DO UPDATE SET"
-                             " session_id = excluded.session_id, version = version + 1,"
-                             " source = ifnull (excluded.source, source),"
-                             " updated_at = excluded.updated_at",
-    [ARGOS_SQL_ROUTE_VERSION] = "SELECT version FROM routes WHERE key = ?1",
     [ARGOS_SQL_RUN_ADD] = "INSERT INTO runs (run_id, owner, session_id, created_at, updated_at,"
                           " model, input, kind, origin) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8)"
                           " ON CONFLICT DO NOTHING",
@@ -218,7 +210,11 @@ s_statement (argos_store_t *self, argos_sql_t sql)
     if (self->failed)
         return NULL;
     if (!self->statements[sql]) {
-        const char *text = s_sql[sql] ? s_sql[sql] : argos_store_sql_sessions (sql);
+        const char *text = s_sql[sql];
+        if (!text)
+            text = argos_store_sql_sessions (sql);
+        if (!text)
+            text = argos_store_sql_routes (sql);
         int rc = sqlite3_prepare_v3 (
             self->db, text, -1, SQLITE_PREPARE_PERSISTENT, &self->statements[sql], NULL);
         if (rc != SQLITE_OK)

@@ -608,7 +608,7 @@ ends_and_routes (void **state)
     snprintf (req->from, sizeof req->from, "g");
     snprintf (req->id, sizeof req->id, "both");
     kit_part (req, 0, "{\"type\":\"route.bind\",\"to\":\"store\",\"durable\":true}",
-        "{\"key\":\"k\",\"session_id\":\"t\"}");
+        "{\"key\":\"k\",\"session_id\":\"s\"}");
     kit_part (req, 1, "{\"type\":\"session.create\",\"to\":\"store\",\"durable\":true}",
         "{\"id\":\"s\"}");
     assert_int_equal (kit_do (kit, req)->code, ARGOS_CONFLICT);
