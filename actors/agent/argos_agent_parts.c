@@ -139,6 +139,24 @@ s_usage (const turn_t *turn)
         (json_int_t) turn->input_tokens + turn->output_tokens);
 }
 
+//  What the turn has used, to the account of the session
+static void
+s_account (parts_t *self, const turn_t *turn)
+{
+    static const char *const kinds[] = { "openai", "anthropic", "rehearsal" };
+    const argos_provider_settings_t *provider = &turn->agent->config.provider;
+    const char *kind = kinds[provider->kind];
+    const char *model = json_string_value (json_object_get (turn->body, "model"));
+    if (turn->iterations == 0)
+        return;
+    if (!model || !*model || provider->kind == ARGOS_PROVIDER_REHEARSAL)
+        model = *provider->model ? provider->model : kind;
+    s_store (self, "usage.add",
+        json_pack ("{s:s, s:s, s:s, s:i, s:I, s:I}", "session_id", turn->session, "model", model,
+            "provider", kind, "calls", turn->iterations, "input_tokens",
+            (json_int_t) turn->input_tokens, "output_tokens", (json_int_t) turn->output_tokens));
+}
+
 static void
 s_text_entry (parts_t *self, const turn_t *turn)
 {
@@ -262,6 +280,7 @@ s_failed (parts_t *self, const turn_t *turn)
     s_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "failed", "error",
             error, "usage", s_usage (turn)));
+    s_account (self, turn);
     s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
     s_deliver (
@@ -281,6 +300,7 @@ s_completed (parts_t *self, const turn_t *turn)
     s_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "completed", "output",
             text, "usage", s_usage (turn)));
+    s_account (self, turn);
     s_text_entry (self, turn);
     s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.completed", true,
@@ -336,8 +356,10 @@ s_stopped (parts_t *self, const turn_t *turn)
         s_append (self, turn, rows);
         s_text_entry (self, turn);
     }
-    if (*turn->run_id)
+    if (*turn->run_id) {
+        s_account (self, turn);
         s_cancelled (self, turn, turn->body, turn->run_id, s_reason (turn));
+    }
     for (size_t i = 0; i < turn->mail_count; i++)
         if (turn->mails[i].end) {
             s_store (self, "session.close",
