@@ -41,6 +41,11 @@ static const char help[] =
     "argos sessions delete SESSION     with its messages\n"
     "argos sessions prune DAYS         delete those in which nothing happened for so long\n"
     "argos sessions stats              how many, and what they used\n"
+    "argos db check [--deep] [--file F]  look through the database; or a backup\n"
+    "argos db backup [FILE]            a checked copy, also while the daemon runs\n"
+    "argos db restore FILE             put a backup in its place; the daemon must not run\n"
+    "argos db compact                  give free pages back\n"
+    "argos db query SQL [--file F]     ask a snapshot of it; or a backup\n"
     "argos dead [list]                 messages that were given up\n"
     "argos dead show SEQ               one of them\n"
     "argos dead redrive SEQ            try it again\n"
@@ -74,6 +79,7 @@ static const struct {
     { "status", argos_command_status, false },
     { "runs", argos_command_runs, false },
     { "sessions", argos_command_sessions, true },
+    { "db", argos_command_db, true },
     { "dead", argos_command_dead, false },
     { "keys", NULL, true },
     { "config", argos_command_config, true },

@@ -302,6 +302,17 @@ argosd_home_open (
 }
 
 int
+argosd_home_hold (argosd_home_t *self, const char *path, char *reason, size_t size)
+{
+    *self = (argosd_home_t){ .lock_fd = -1 };
+    if (access (path, X_OK) != 0 || s_open_folders (self, path) != 0) {
+        snprintf (reason, size, "%s: %s", path, strerror (errno));
+        return -1;
+    }
+    return s_lock (self, reason, size);
+}
+
+int
 argosd_home_visit (argosd_home_t *self, const char *path, char *reason, size_t size)
 {
     char key[PATH_MAX];

@@ -33,6 +33,10 @@ int argosd_home_default (char *path, size_t size);
 int argosd_home_open (
     argosd_home_t *self, const char *path, const char *template, char *reason, size_t size);
 
+//  Takes the lock of a home that is there, and nothing else. Returns 0; or -1 with one sentence in
+//  reason (an argosd runs there) and nothing held.
+int argosd_home_hold (argosd_home_t *self, const char *path, char *reason, size_t size);
+
 //  Lets the members of a group reach the socket (folders 0710; their files stay ours); "" = nobody.
 //  Returns 0, or -1 with a reason: there is no such group, or the socket is not in the home.
 int argosd_home_share (argosd_home_t *self, const char *group, char *reason, size_t size);

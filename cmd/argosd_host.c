@@ -13,6 +13,7 @@ static const struct {
     const char *name;              //  First word
     argos_cli_command_t *function; //  What it does
 } commands[] = {
+    { "db", argosd_command_db },
     { "keys", argosd_command_keys },
     { "config", argosd_command_config },
     { "node", argosd_command_node },

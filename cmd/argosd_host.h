@@ -17,6 +17,7 @@ bool argosd_host_knows (const char *word);
 int argosd_host (int argc, char **argv);
 
 //  The commands
+argos_cli_command_t argosd_command_db;
 argos_cli_command_t argosd_command_keys;
 argos_cli_command_t argosd_command_config;
 argos_cli_command_t argosd_command_node;

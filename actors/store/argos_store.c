@@ -111,6 +111,7 @@ argos_store_destroy (argos_store_t **self_p)
     argos_store_t *self = *self_p;
     *self_p = NULL;
     argos_store_finalize (self);
+    argos_store_backup_end (self);
     if (self->db && self->path && !self->broken)
         sqlite3_wal_checkpoint_v2 (self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_close (self->db);
@@ -323,9 +324,10 @@ s_end (argos_store_t *self, char *reason)
 //  What can't be dropped now is refused and noted again.
 
 static void
-s_drop_spoiled (argos_store_t *self)
+s_clean_up (argos_store_t *self)
 {
     argos_store_drop_spoiled (self);
+    argos_store_between (self);
     if (!self->failed)
         return;
     s_roll_back (self);
@@ -374,7 +376,7 @@ argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     }
     self->failed = outcome == BATCH_FATAL ? self->failed : 0;
     if (outcome != BATCH_FATAL) {
-        s_drop_spoiled (self);
+        s_clean_up (self);
         return 0;
     }
     s_drop_answers (answers, count);

@@ -14,10 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define APPLICATION_ID 1095911247 //  "ARGO"
-#define INDEX_PAGE 512            //  Rows of a page of the index
-#define REASON_SIZE 256           //  Bytes of a reason
-#define FOLDER "sql/"             //  Where the migrations are among the embedded files
+#define INDEX_PAGE 512  //  Rows of a page of the index
+#define REASON_SIZE 256 //  Bytes of a reason
+#define FOLDER "sql/"   //  Where the migrations are among the embedded files
 
 static int64_t
 s_pragma (argos_store_t *self, const char *sql)
@@ -41,8 +40,8 @@ s_number (const argos_embedded_t *file)
     return strtol (file->name + strlen (FOLDER), NULL, 10);
 }
 
-static int64_t
-s_newest (void)
+int64_t
+argos_store_schema (void)
 {
     int64_t newest = 0;
     for (const argos_embedded_t *file = argos_embedded_files; file->name; file++)
@@ -69,8 +68,9 @@ s_migrate (argos_store_t *self, char *reason)
 {
     int64_t version = s_pragma (self, "PRAGMA user_version");
     int64_t application = s_pragma (self, "PRAGMA application_id");
-    int64_t newest = s_newest ();
-    if (version < 0 || application < 0 || (application != APPLICATION_ID && application != 0) ||
+    int64_t newest = argos_store_schema ();
+    if (version < 0 || application < 0 ||
+        (application != ARGOS_STORE_APPLICATION_ID && application != 0) ||
         (application == 0 && s_pragma (self, "SELECT count (*) FROM sqlite_schema") != 0)) {
         snprintf (reason, REASON_SIZE, "the file is not a database of argos");
         return -1;
@@ -85,7 +85,7 @@ s_migrate (argos_store_t *self, char *reason)
         if (s_migrate_to (self, number) != 0)
             return -1;
     char sql[64];
-    snprintf (sql, sizeof sql, "PRAGMA application_id = %d", APPLICATION_ID);
+    snprintf (sql, sizeof sql, "PRAGMA application_id = %d", ARGOS_STORE_APPLICATION_ID);
     return application ? 0 : argos_store_exec (self, sql);
 }
 

@@ -107,6 +107,8 @@ static const op_t s_ops[] = {
     { "blob.stat", false, argos_store_blob_stat },
     { "cursor.get", false, s_cursor_get },
     { "cursor.put", true, s_cursor_put },
+    { "db.backup", false, argos_store_db_backup },
+    { "db.compact", false, argos_store_db_compact },
     { "dead.drop", true, argos_store_dead_drop },
     { "dead.list", false, argos_store_dead_list },
     { "dead.redrive", true, argos_store_dead_redrive },

@@ -12,20 +12,21 @@
 #include <jansson.h>
 #include <sqlite3.h>
 
-#define ARGOS_STORE_MIB ((int64_t) 1048576) //  Bytes
-#define ARGOS_STORE_STRIKES_MAX 20          //  Strikes that bury a message
-#define ARGOS_STORE_STRIKES_SILENT 4        //  For a lease that ended in silence
-#define ARGOS_STORE_STRIKES_FRUITFUL 1      //  The same after a commit
-#define ARGOS_STORE_PAGE_BYTES 524288       //  Of a result that has pages
-#define ARGOS_STORE_SPOILED_MAX 64          //  Blobs whose hash did not fit, in one batch
-#define ARGOS_STORE_SESSION_MAX 257         //  Bytes of the id of a session, terminated
-#define ARGOS_STORE_OWNER_MAX 513           //  Bytes of an owner, terminated
-#define ARGOS_STORE_TITLE_MAX 401           //  Bytes of a title of 100 characters, terminated
-#define ARGOS_STORE_COPY_MAX 20000          //  Messages that one operation copies or removes
-#define ARGOS_STORE_BEHIND_BUSY 4000        //  Index even under load when so many are not
-#define ARGOS_STORE_HASH_SIZE 16            //  Bytes of a content hash
-#define ARGOS_STORE_WAL_PAGES 1000          //  Checkpoint when idle
-#define ARGOS_STORE_WAL_PAGES_BUSY 2000     //  Checkpoint even under load
+#define ARGOS_STORE_APPLICATION_ID 1095911247 //  "ARGO"
+#define ARGOS_STORE_MIB ((int64_t) 1048576)   //  Bytes
+#define ARGOS_STORE_STRIKES_MAX 20            //  Strikes that bury a message
+#define ARGOS_STORE_STRIKES_SILENT 4          //  For a lease that ended in silence
+#define ARGOS_STORE_STRIKES_FRUITFUL 1        //  The same after a commit
+#define ARGOS_STORE_PAGE_BYTES 524288         //  Of a result that has pages
+#define ARGOS_STORE_SPOILED_MAX 64            //  Blobs whose hash did not fit, in one batch
+#define ARGOS_STORE_SESSION_MAX 257           //  Bytes of the id of a session, terminated
+#define ARGOS_STORE_OWNER_MAX 513             //  Bytes of an owner, terminated
+#define ARGOS_STORE_TITLE_MAX 401             //  Bytes of a title of 100 characters, terminated
+#define ARGOS_STORE_COPY_MAX 20000            //  Messages that one operation copies or removes
+#define ARGOS_STORE_BEHIND_BUSY 4000          //  Index even under load when so many are not
+#define ARGOS_STORE_HASH_SIZE 16              //  Bytes of a content hash
+#define ARGOS_STORE_WAL_PAGES 1000            //  Checkpoint when idle
+#define ARGOS_STORE_WAL_PAGES_BUSY 2000       //  Checkpoint even under load
 
 typedef enum {
     ARGOS_SQL_BEGIN,
@@ -266,6 +267,20 @@ typedef struct {
     size_t room; //  Allocated
 } argos_store_page_t;
 
+//  A copy of the database under way
+
+typedef struct {
+    sqlite3 *target;      //  Connection to the copy
+    sqlite3_backup *copy; //  SQLite's own, NULL = none is under way
+    char name[65];        //  As asked
+    char *path;           //  Of the copy, NULL = there is none
+    int64_t touched;      //  When somebody asked last, msec
+    int64_t done, total;  //  Pages
+    int want;             //  Pages of the next slice
+    bool finished;        //  It is whole
+    int failed;           //  Extended result code
+} argos_store_backup_t;
+
 struct argos_store {
     sqlite3 *db;                                    //  The only connection
     sqlite3_stmt *statements[ARGOS_SQL_STATEMENTS]; //  Prepared when first used, kept for life
@@ -311,8 +326,10 @@ struct argos_store {
     bool indexed_all;                         //  The indexer has reached the last message
     int64_t messages_behind;                  //  Added since
     bool index_damaged;                       //  Of search: it is to be made anew
-    int trouble;             //  What the last commit or request failed of, 0 = it went well
-    argos_store_page_t page; //  Of a transcript
+    int trouble;                 //  What the last commit or request failed of, 0 = it went well
+    argos_store_page_t page;     //  Of a transcript
+    argos_store_backup_t backup; //  The copy at hand
+    int compact_want;            //  Pages to be given back behind this batch
     argos_header_t headers[ARGOS_PARTS_MAX]; //  Of the commit at hand
 };
 
@@ -369,6 +386,8 @@ void argos_store_finalize (argos_store_t *self);
 void argos_store_guard (argos_store_t *self);
 
 //  argos_store_open.c
+//  The schema of this program.
+int64_t argos_store_schema (void);
 int argos_store_start (argos_store_t *self, char *reason);
 bool argos_store_index_page (
     argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
@@ -561,6 +580,12 @@ bool argos_store_blob_prune (argos_store_t *self);
 
 //  argos_store_record.c: small rows of actors
 argos_store_op_fn argos_store_record_get, argos_store_record_put, argos_store_record_list;
+
+//  argos_store_backup.c: copying and shrinking
+argos_store_op_fn argos_store_db_backup, argos_store_db_compact;
+//  What was wanted, behind a batch (self->failed); gives a copy under way up.
+void argos_store_between (argos_store_t *self);
+void argos_store_backup_end (argos_store_t *self);
 
 //  argos_store_queue.c: lanes, dead letters, expectations
 argos_store_op_fn argos_store_expect, argos_store_lane_list, argos_store_dead_list,

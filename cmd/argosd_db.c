@@ -1,0 +1,288 @@
+//  argosd_db - `argos db`, as far as it works on files: all of it while no daemon runs, and the
+//  looks at copies.
+//
+//  Invariant: the database itself is touched only under the lock of the home; what is looked at is
+//  a copy. A backup gets its name when it is on the disk and has been checked.
+
+#include "argos_say_db.h"
+#include "argos_store_file.h"
+#include "argosd_home.h"
+#include "argosd_host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct {
+    argos_cli_t *cli;                     //  Ours
+    const char *what;                     //  Said with the progress
+    json_t *findings;                     //  Of a check
+    int64_t rows;                         //  Of a query
+    char path[PATH_MAX];                  //  Of the database
+    char reason[ARGOS_STORE_FILE_REASON]; //  Why not
+} self_t;
+
+static int
+s_fail (const self_t *self)
+{
+    return argos_cli_error (self->cli, CLI_FAILED, "internal", "%s", self->reason);
+}
+
+static bool
+s_progress (void *arg, int64_t done, int64_t total)
+{
+    const self_t *self = arg;
+    argos_say_db_progress (self->cli, self->what, done, total);
+    return true;
+}
+
+//  A path in HOME/backups. Returns 0 or -1 with a reason.
+
+static int
+s_in_backups (self_t *self, const char *prefix, char *path, size_t size)
+{
+    char name[64];
+    int length = snprintf (path, size, "%s/" DB_FOLDER, self->cli->home);
+    if (length > 0 && (size_t) length < size && (mkdir (path, 0700) == 0 || errno == EEXIST) &&
+        argos_say_db_name (prefix, name, sizeof name) == 0) {
+        length = snprintf (path, size, "%s/" DB_FOLDER "/%s", self->cli->home, name);
+        if (length > 0 && (size_t) length < size)
+            return 0;
+    }
+    snprintf (self->reason, sizeof self->reason, "%.400s can't be used", path);
+    return -1;
+}
+
+//  ------------------------------------------------------------------------------------------------
+
+static void
+s_finding (void *arg, const char *finding)
+{
+    json_t *text = json_string (finding);
+    json_array_append_new (((self_t *) arg)->findings, text ? text : json_string ("?"));
+}
+
+static int
+s_check_file (self_t *self, const char *path, bool own, bool deep)
+{
+    int64_t schema = 0;
+    struct stat info;
+    json_t *finding;
+    size_t index;
+    self->findings = json_array ();
+    int count = argos_store_file_check (path, own, deep, s_finding, self, &schema, self->reason);
+    int64_t bytes = stat (path, &info) == 0 ? info.st_size : 0;
+    if (count < 0) {
+        json_decref (self->findings);
+        return s_fail (self);
+    }
+    if (self->cli->json)
+        argos_cli_print (json_pack ("{s:b, s:O, s:I, s:I}", "ok", count == 0, "findings",
+            self->findings, "schema", (json_int_t) schema, "bytes", (json_int_t) bytes));
+    else {
+        json_array_foreach (self->findings, index, finding)
+            printf ("%s\n", json_string_value (finding));
+        printf ("%s, schema %lld, %lld bytes\n", count ? "damaged" : "ok", (long long) schema,
+            (long long) bytes);
+    }
+    json_decref (self->findings);
+    return count ? CLI_FAILED : CLI_OK;
+}
+
+static int
+s_check (self_t *self, const argos_db_line_t *line)
+{
+    return s_check_file (self, line->file ? line->file : self->path, !line->file, line->deep);
+}
+
+//  A copy gets its name: on the disk, without a finding, and then renamed; over the border of a
+//  file system it is copied once more.
+
+static int
+s_finish_copy (self_t *self, const char *part, const char *target)
+{
+    int64_t schema = 0;
+    struct stat info;
+    self->findings = json_array ();
+    int rc = argos_store_file_settle (part, self->reason);
+    int count = rc == 0 ? argos_store_file_check (
+                              part, false, false, s_finding, self, &schema, self->reason)
+                        : -1;
+    if (count > 0)
+        snprintf (self->reason, sizeof self->reason, "the copy is damaged: %.300s",
+            json_string_value (json_array_get (self->findings, 0)));
+    json_decref (self->findings);
+    rc = count == 0 ? 0 : -1;
+    if (rc == 0 && link (part, target) != 0) {
+        snprintf (self->reason, sizeof self->reason, "%.300s: %s", target, strerror (errno));
+        rc = errno != EXDEV && errno != EPERM ? -1
+             : argos_store_file_copy (part, target, s_progress, self, self->reason) != 0
+                 ? -1
+                 : argos_store_file_settle (target, self->reason);
+    }
+    unlink (part);
+    if (rc != 0)
+        return s_fail (self);
+    int64_t bytes = stat (target, &info) == 0 ? info.st_size : 0;
+    if (self->cli->json)
+        argos_cli_print (json_pack ("{s:s, s:I, s:I}", "backup", target, "schema",
+            (json_int_t) schema, "bytes", (json_int_t) bytes));
+    else
+        printf ("%s (%lld bytes)\n", target, (long long) bytes);
+    return CLI_OK;
+}
+
+static int
+s_finish (self_t *self, const argos_db_line_t *line)
+{
+    return s_finish_copy (self, line->words[0], line->words[1]);
+}
+
+static int
+s_backup (self_t *self, const argos_db_line_t *line)
+{
+    char target[PATH_MAX], part[PATH_MAX + 8];
+    if (line->count)
+        snprintf (target, sizeof target, "%s", line->words[0]);
+    else if (s_in_backups (self, "argos", target, sizeof target) != 0)
+        return s_fail (self);
+    if (access (target, F_OK) == 0)
+        return argos_cli_error (self->cli, CLI_FAILED, "conflict", "%s is there already", target);
+    snprintf (part, sizeof part, "%s.part", target);
+    self->what = "backup";
+    if (argos_store_file_copy (self->path, part, s_progress, self, self->reason) != 0)
+        return s_fail (self);
+    return s_finish_copy (self, part, target);
+}
+
+//  ------------------------------------------------------------------------------------------------
+
+static void
+s_cell (const json_t *value)
+{
+    if (json_is_string (value)) {
+        const char *text = json_string_value (value);
+        for (const char *line = text; *line; line++)
+            putchar ((unsigned char) *line < ' ' || *line == 0x7f ? ' ' : *line);
+        return;
+    }
+    char *text = json_dumps (value, JSON_ENCODE_ANY);
+    fputs (json_is_null (value) ? "" : text, stdout);
+    free (text);
+}
+
+static void
+s_row (void *arg, json_t *row)
+{
+    self_t *self = arg;
+    const char *name, *tab = "";
+    json_t *value;
+    if (self->cli->json) {
+        argos_cli_print (json_incref (row));
+        return;
+    }
+    if (self->rows++ == 0) {
+        json_object_foreach (row, name, value) {
+            printf ("%s%s", tab, name);
+            tab = "\t";
+        }
+        putchar ('\n');
+    }
+    tab = "";
+    json_object_foreach (row, name, value) {
+        fputs (tab, stdout);
+        s_cell (value);
+        tab = "\t";
+    }
+    putchar ('\n');
+}
+
+static int
+s_query (self_t *self, const argos_db_line_t *line)
+{
+    char copy[PATH_MAX];
+    self->what = "snapshot";
+    if (!line->file &&
+        (s_in_backups (self, "look", copy, sizeof copy) != 0 ||
+            argos_store_file_copy (self->path, copy, s_progress, self, self->reason) != 0))
+        return s_fail (self);
+    int rc = argos_store_file_query (
+        line->file ? line->file : copy, line->words[0], s_row, self, self->reason);
+    if (!line->file)
+        unlink (copy);
+    return rc == 0 ? CLI_OK : s_fail (self);
+}
+
+static int
+s_compact (self_t *self, const argos_db_line_t *line)
+{
+    int64_t before = 0, after = 0;
+    (void) line;
+    if (argos_store_file_compact (self->path, &before, &after, self->reason) != 0)
+        return s_fail (self);
+    if (self->cli->json)
+        argos_cli_print (
+            json_pack ("{s:I, s:I}", "before", (json_int_t) before, "after", (json_int_t) after));
+    else
+        printf ("%lld bytes before, %lld after\n", (long long) before, (long long) after);
+    return CLI_OK;
+}
+
+static int
+s_restore (self_t *self, const argos_db_line_t *line)
+{
+    char *aside = NULL;
+    struct timespec now;
+    clock_gettime (CLOCK_REALTIME, &now);
+    self->what = "restore";
+    if (argos_store_file_restore (line->words[0], self->path,
+            (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000, s_progress, self, &aside,
+            self->reason) != 0)
+        return s_fail (self);
+    if (self->cli->json)
+        argos_cli_print (
+            json_pack ("{s:s, s:s?}", "restored", line->words[0], "aside", *aside ? aside : NULL));
+    else {
+        printf ("%s is restored\n", line->words[0]);
+        if (aside)
+            printf ("what was there is %s\n", aside);
+    }
+    free (aside);
+    return CLI_OK;
+}
+
+//  ------------------------------------------------------------------------------------------------
+
+int
+argosd_command_db (argos_cli_t *cli, int argc, char **argv)
+{
+    static const struct {
+        const char *verb;                                            //  Second word
+        int (*function) (self_t *self, const argos_db_line_t *line); //  What it does
+        bool needs;                                                  //  The database must be there
+    } verbs[] = { { "check", s_check, true }, { "backup", s_backup, true },
+        { "restore", s_restore, false }, { "compact", s_compact, true }, { "query", s_query, true },
+        { "finish", s_finish, false } };
+    argos_db_line_t line;
+    argosd_home_t home = { .lock_fd = -1 };
+    self_t self = { .cli = cli };
+    int rc = argos_say_db_line (cli, argc, argv, &line);
+    if (rc != CLI_OK)
+        return rc;
+    size_t at = 0;
+    while (strcmp (verbs[at].verb, line.verb) != 0)
+        at++;
+    snprintf (self.path, sizeof self.path, "%.*s/" DB_FILE, PATH_MAX - 32, cli->home);
+    bool apart = line.file || verbs[at].function == s_finish; //  It touches copies only
+    if (!apart && verbs[at].needs && access (self.path, F_OK) != 0)
+        return argos_cli_error (cli, CLI_FAILED, "not_found", "there is no %s", self.path);
+    if (!apart && argosd_home_hold (&home, cli->home, self.reason, sizeof self.reason) != 0)
+        return s_fail (&self);
+    rc = verbs[at].function (&self, &line);
+    argosd_home_close (&home);
+    return rc;
+}

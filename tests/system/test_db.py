@@ -1,0 +1,120 @@
+"""argos db: a backup of a database that is written to, and its return; looks at snapshots; the lock tells who may."""
+import json
+import os
+import pty
+import sqlite3
+import subprocess
+import urllib.request
+
+import pytest
+
+from conftest import BUILD
+from test_cli import argos
+
+
+def ok(home, *line):
+    result = argos(home, "db", *line, "--json")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return [json.loads(text) for text in result.stdout.splitlines()]
+
+
+def titles(home):
+    return [row["title"] for row in ok(home, "query", "SELECT title FROM sessions WHERE title IS NOT NULL ORDER BY title")]
+
+
+def talk(argosd, session, title):
+    """One turn in a session, to its end; then the session has a title."""
+    body = json.dumps({"input": "hello", "session_id": session}).encode()
+    headers = {"Authorization": "Bearer " + argosd.key, "Content-Type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(argosd.url + "/v1/runs", body, headers), timeout=20) as reply:
+        run = json.load(reply)["run_id"]
+    assert argos(argosd.home, "runs", "events", run).returncode == 0
+    result = argos(argosd.home, "sessions", "rename", session, title)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_backup_comes_back(argosd):
+    talk(argosd, "one", "first")
+    made = ok(argosd.home, "backup")[0]
+    assert os.path.getsize(made["backup"]) == made["bytes"]
+    with sqlite3.connect(f"file:{made['backup']}?mode=ro", uri=True) as copy:  # It stands alone
+        assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert copy.execute("SELECT title FROM sessions").fetchall() == [("first",)]
+    talk(argosd, "two", "second")
+    assert titles(argosd.home) == ["first", "second"]
+    busy = argos(argosd.home, "db", "restore", made["backup"])
+    assert busy.returncode == 1 and "stop it" in busy.stderr
+    store = json.loads(argos(argosd.home, "status", "--json").stdout)["store"]
+    argosd.stop()
+    done = ok(argosd.home, "restore", made["backup"])[0]
+    with sqlite3.connect(done["aside"]) as old:
+        assert len(old.execute("SELECT title FROM sessions").fetchall()) == 2
+    assert titles(argosd.home) == ["first"]
+    argosd.start()
+    assert titles(argosd.home) == ["first"]
+    assert json.loads(argos(argosd.home, "status", "--json").stdout)["store"] != store
+    talk(argosd, "three", "third")
+
+
+def test_what_is_damaged_is_not_restored(argosd):
+    talk(argosd, "one", "kept")
+    path = ok(argosd.home, "backup")[0]["backup"]
+    argosd.stop()
+    with open(path, "r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(40960))
+    result = argos(argosd.home, "db", "restore", path)
+    assert result.returncode == 1 and "malformed" in result.stderr or "damaged" in result.stderr
+    found = argos(argosd.home, "db", "check", "--file", path)
+    assert found.returncode == 1
+    other = argosd.home / "other.db"
+    with sqlite3.connect(other) as db:
+        db.execute("CREATE TABLE t (x)")
+    assert "not a database of argos" in argos(argosd.home, "db", "restore", str(other)).stderr
+    with sqlite3.connect(other) as db:
+        db.execute("PRAGMA application_id = 1095911247")
+        db.execute("PRAGMA user_version = 99999")
+    assert "newer than this program" in argos(argosd.home, "db", "restore", str(other)).stderr
+    assert titles(argosd.home) == ["kept"]
+    assert not list(argosd.home.glob("argos.db.before-*"))
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_looks_change_nothing_and_leave_nothing(argosd, running):
+    talk(argosd, "one", "seen")
+    if not running:
+        argosd.stop()
+    for line in [["check"], ["check", "--deep"]]:
+        assert ok(argosd.home, *line)[0]["ok"] is True
+    assert ok(argosd.home, "query", "SELECT 1 AS a, 'x' AS b, NULL AS c, x'00ff' AS d, 0.5 AS e") == [
+        {"a": 1, "b": "x", "c": None, "d": "00ff", "e": 0.5}]
+    for sql in ["DELETE FROM sessions", "SELECT 1; DELETE FROM sessions", "nonsense", "ATTACH 'x' AS y", ""]:
+        result = argos(argosd.home, "db", "query", sql)
+        assert result.returncode == 1, sql
+    plain = argos(argosd.home, "db", "query", "SELECT title, end_reason FROM sessions")
+    assert plain.stdout.splitlines() == ["title\tend_reason", "seen\t"]
+    assert ok(argosd.home, "compact")[0]["after"] > 0
+    assert list((argosd.home / "backups").iterdir()) == []
+    assert titles(argosd.home) == ["seen"]
+
+
+def test_a_file_elsewhere_and_the_line(argosd, tmp_path):
+    target = tmp_path / "copy.db"
+    assert ok(argosd.home, "backup", str(target))[0]["backup"] == str(target)
+    again = argos(argosd.home, "db", "backup", str(target))
+    assert again.returncode == 1 and "is there already" in again.stderr
+    assert ok(argosd.home, "check", "--file", str(target))[0]["ok"] is True
+    assert ok(argosd.home, "query", "SELECT count (*) AS n FROM sessions", "--file", str(target)) == [{"n": 0}]
+    for line in [[], ["frob"], ["query"], ["restore"], ["check", "--nothing"], ["check", "a"], ["backup", "a", "b"]]:
+        assert argos(argosd.home, "db", *line).returncode == 2
+    assert argos(argosd.home / "nowhere", "db", "check").returncode == 1
+
+
+def test_progress_is_shown_on_a_terminal(argosd):
+    leader, terminal = pty.openpty()
+    with subprocess.Popen([BUILD / "argos", "--home", argosd.home, "db", "backup"], stdout=subprocess.DEVNULL,
+                          stderr=terminal) as process:
+        assert process.wait(60) == 0
+    os.close(terminal)
+    assert b"backup 100 %" in os.read(leader, 65536)
+    os.close(leader)
