@@ -37,7 +37,8 @@ static const char help[] =
     "argos sessions search TEXT        find it by what was said\n"
     "argos sessions rename SESSION TITLE\n"
     "argos sessions branch SESSION [TITLE]   go on from a copy\n"
-    "argos sessions export SESSION     all of it, as JSON lines\n"
+    "argos sessions export SESSION|--all  all of it, as JSON lines\n"
+    "argos sessions import FILE|-      what export has written; what is there stays\n"
     "argos sessions delete SESSION     with its messages\n"
     "argos sessions prune DAYS         delete those in which nothing happened for so long\n"
     "argos sessions stats              how many, and what they used\n"
@@ -50,6 +51,7 @@ static const char help[] =
     "argos dead show SEQ               one of them\n"
     "argos dead redrive SEQ            try it again\n"
     "argos dead drop SEQ               forget it\n"
+    "argos import hermes PATH [--dry-run]  sessions and routes out of a state.db of Hermes\n"
     "argos keys [list]                 who may connect\n"
     "argos keys new NAME --role ROLE [--platform P --account A]   a new key\n"
     "argos keys revoke NAME            at once, also where it is connected\n"
@@ -81,6 +83,7 @@ static const struct {
     { "sessions", argos_command_sessions, true },
     { "db", argos_command_db, true },
     { "dead", argos_command_dead, false },
+    { "import", argos_command_import, true },
     { "keys", NULL, true },
     { "config", argos_command_config, true },
     { "node", NULL, true },

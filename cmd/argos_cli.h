@@ -116,6 +116,7 @@ argos_cli_command_t argos_command_status;
 argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_db;
 argos_cli_command_t argos_command_dead;
+argos_cli_command_t argos_command_import;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_sessions;
 argos_cli_command_t argos_command_top;

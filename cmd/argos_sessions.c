@@ -1,10 +1,10 @@
-//  argos_sessions - `argos sessions`: list, show, search, rename, branch, export, delete, prune,
-//  stats.
+//  argos_sessions - `argos sessions`: list, show, search, rename, branch, export, import, delete,
+//  prune, stats.
 //
 //  Invariant: a session is named by its id, the beginning of it or its title; what is meant is
 //  asked of the store. What is deleted for good is counted before and while it goes.
 
-#include "argos_cli.h"
+#include "argos_import.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -196,35 +196,131 @@ s_stats (argos_cli_t *self, const line_t *line)
     return CLI_OK;
 }
 
+//  The row of a session as it is exported: without what follows from the rest, with its usage. New,
+//  or NULL with *ret_code.
+
+static json_t *
+s_exported (argos_cli_t *self, const char *id, argos_err_t *ret_code)
+{
+    static const char *const left_out[] = { "version", "continued", "message_count",
+        "tool_call_count", "preview", "platform", "root" };
+    json_t *reply = NULL, *usage = NULL, *session = NULL;
+    *ret_code = argos_cli_ask (self, "store", "session.get", json_pack ("{s:s}", "id", id), &reply);
+    if (*ret_code == ARGOS_OK)
+        *ret_code =
+            argos_cli_ask (self, "store", "usage.get", json_pack ("{s:s}", "id", id), &usage);
+    if (*ret_code == ARGOS_OK) {
+        session = json_incref (json_object_get (reply, "session"));
+        for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+            json_object_del (session, left_out[i]);
+        if (json_array_size (json_object_get (usage, "usage")))
+            json_object_set (session, "usage", json_object_get (usage, "usage"));
+    }
+    json_decref (reply);
+    json_decref (usage);
+    return session;
+}
+
 //  JSON Lines: the session, then each message.
 
-static int
-s_export (argos_cli_t *self, const line_t *line)
+static argos_err_t
+s_export_one (argos_cli_t *self, const char *id)
 {
     json_t *reply = NULL, *message;
     json_int_t after = 0;
     size_t index;
-    char *id = s_find (self, line, "sessions export");
-    if (!id)
-        return CLI_FAILED;
-    argos_err_t code =
-        argos_cli_ask (self, "store", "session.get", json_pack ("{s:s}", "id", id), &reply);
-    if (code == ARGOS_OK)
-        argos_cli_print (json_pack ("{s:O}", "session", json_object_get (reply, "session")));
+    argos_err_t code;
+    json_t *session = s_exported (self, id, &code);
+    if (session)
+        argos_cli_print (json_pack ("{s:o}", "session", session));
     for (bool more = true; more && code == ARGOS_OK && !self->interrupted;) {
-        json_decref (reply);
-        reply = NULL;
         code = argos_cli_ask (self, "store", "session.load",
             json_pack ("{s:s, s:I, s:b}", "id", id, "after", after, "inactive", 1), &reply);
         json_array_foreach (json_object_get (reply, "messages"), index, message) {
             after = json_integer_value (json_object_get (message, "id"));
+            json_object_del (message, "id"); //  Of this store
             argos_cli_print (json_pack ("{s:O}", "message", message));
         }
         more = json_is_true (json_object_get (reply, "more"));
+        json_decref (reply);
+        reply = NULL;
     }
-    json_decref (reply);
+    return code;
+}
+
+//  All sessions, a parent before what came of it; those of a page that have to wait go round again.
+
+static int
+s_export_all (argos_cli_t *self, const line_t *line)
+{
+    json_t *all = json_object (), *next = NULL, *session, *parent;
+    argos_err_t code = ARGOS_OK;
+    const char *id;
+    void *again;
+    size_t index;
+    do {
+        json_t *reply = NULL, *body = json_pack ("{s:i, s:b}", "limit", 100, "all", 1);
+        s_set (body, "owner", line->owner);
+        s_set (body, "platform", line->platform);
+        if (next)
+            json_object_set_new (body, "after", next);
+        code = argos_cli_ask (self, "store", "session.list", body, &reply);
+        json_array_foreach (json_object_get (reply, "sessions"), index, session) {
+            parent = json_object_get (session, "parent");
+            json_object_set_new (all, json_string_value (json_object_get (session, "id")),
+                parent ? json_incref (parent) : json_null ());
+        }
+        next = json_incref (json_object_get (reply, "next"));
+        json_decref (reply);
+    } while (next && code == ARGOS_OK && !self->interrupted);
+    for (bool moved = true; moved && code == ARGOS_OK;) {
+        moved = false;
+        json_object_foreach_safe (all, again, id, parent)
+        {
+            const char *waits = json_string_value (parent);
+            if (code != ARGOS_OK || self->interrupted || (waits && json_object_get (all, waits)))
+                continue;
+            code = s_export_one (self, id);
+            json_object_del (all, id);
+            moved = true;
+        }
+    }
+    json_decref (all);
+    return code == ARGOS_OK ? CLI_OK : argos_cli_fail (self, "sessions export", code);
+}
+
+static int
+s_export (argos_cli_t *self, const line_t *line)
+{
+    if (line->all && line->count == 0)
+        return s_export_all (self, line);
+    if (line->all || line->count == 0)
+        return argos_cli_usage (self, "sessions export takes a session, or --all");
+    char *id = s_find (self, line, "sessions export");
+    if (!id)
+        return CLI_FAILED;
+    argos_err_t code = s_export_one (self, id);
     free (id);
     return code == ARGOS_OK ? CLI_OK : argos_cli_fail (self, "sessions export", code);
+}
+
+//  What `export` has written; "-" is stdin.
+
+static int
+s_import (argos_cli_t *self, const line_t *line)
+{
+    argos_import_report_t report = { .sessions = 0 };
+    FILE *file = strcmp (line->words[0], "-") == 0 ? stdin : fopen (line->words[0], "re");
+    if (!file)
+        return argos_cli_error (
+            self, CLI_FAILED, "not_found", "%s: %s", line->words[0], strerror (errno));
+    int rc = argos_import_lines (self, file, 0, &report);
+    if (file != stdin)
+        fclose (file);
+    if (rc == CLI_OK)
+        argos_import_print (self, &report);
+    json_decref (report.skipped);
+    return rc;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -356,7 +452,8 @@ static const struct {
     { "search", 1, 1, s_search, "one text (in quotes)" },
     { "rename", 2, 2, s_rename, "a session and a title" },
     { "branch", 1, 2, s_branch, "a session, and perhaps a title" },
-    { "export", 1, 1, s_export, "a session" },
+    { "export", 0, 1, s_export, "a session" },
+    { "import", 1, 1, s_import, "a file, or -" },
     { "delete", 1, 1, s_delete, "a session" },
     { "prune", 1, 1, s_prune, "a number of days" },
     { "stats", 0, 0, s_stats, "no more words" },
@@ -402,6 +499,6 @@ argos_command_sessions (argos_cli_t *self, int argc, char **argv)
             rc = argos_cli_connect_plain (self);
         return rc == 0 ? verbs[i].function (self, &line) : rc;
     }
-    return argos_cli_usage (
-        self, "sessions list, show, search, rename, branch, export, delete, prune or stats");
+    return argos_cli_usage (self,
+        "sessions list, show, search, rename, branch, export, import, delete, prune or stats");
 }

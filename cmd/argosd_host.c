@@ -14,6 +14,7 @@ static const struct {
     argos_cli_command_t *function; //  What it does
 } commands[] = {
     { "db", argosd_command_db },
+    { "import", argosd_command_import },
     { "keys", argosd_command_keys },
     { "config", argosd_command_config },
     { "node", argosd_command_node },

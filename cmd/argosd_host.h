@@ -18,6 +18,7 @@ int argosd_host (int argc, char **argv);
 
 //  The commands
 argos_cli_command_t argosd_command_db;
+argos_cli_command_t argosd_command_import;
 argos_cli_command_t argosd_command_keys;
 argos_cli_command_t argosd_command_config;
 argos_cli_command_t argosd_command_node;

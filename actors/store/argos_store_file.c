@@ -47,14 +47,10 @@ s_open (const char *path, char *reason)
     return NULL;
 }
 
-//  Opens a copy that nobody writes to, to look at it: what could mean something in an URI is
-//  escaped.
-
-static sqlite3 *
-s_look (const char *path, char *reason)
+char *
+argos_store_uri (const char *path, const char *options)
 {
-    sqlite3 *db = NULL;
-    char *uri = malloc (3 * strlen (path) + 32), *at = uri;
+    char *uri = malloc (3 * strlen (path) + strlen (options) + 6), *at = uri;
     if (!uri)
         abort ();
     memcpy (at, "file:", 5);
@@ -64,19 +60,28 @@ s_look (const char *path, char *reason)
         else
             *at++ = *path;
     }
-    memcpy (at, "?immutable=1", sizeof "?immutable=1");
+    memcpy (at, options, strlen (options) + 1);
+    return uri;
+}
+
+//  Opens a copy that nobody writes to, to look at it.
+
+static sqlite3 *
+s_look (const char *path, char *reason)
+{
+    sqlite3 *db = NULL;
+    char *uri = argos_store_uri (path, "?immutable=1");
     int flags =
         SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int rc = sqlite3_open_v2 (uri, &db, flags, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec (db, "SELECT count (*) FROM sqlite_schema", NULL, NULL, NULL);
-    if (rc != SQLITE_OK) {
-        s_problem (reason, "can't open", uri + 5, db);
-        sqlite3_close (db);
-        db = NULL;
-    }
     free (uri);
-    return db;
+    if (rc == SQLITE_OK)
+        return db;
+    s_problem (reason, "can't open", path, db);
+    sqlite3_close (db);
+    return NULL;
 }
 
 //  path and suffix as one text, new.

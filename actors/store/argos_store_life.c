@@ -13,10 +13,8 @@
 #define PRUNE_MAX 100   //  Sessions that one operation prunes
 #define FAMILY_MAX 1000 //  Delegates that go with a session
 
-//  Who may look a session up: as given, else the parent's, else out of the source.
-
-static void
-s_owner (const json_t *body, const argos_store_session_t *parent,
+void
+argos_store_session_owner (const json_t *body, const argos_store_session_t *parent,
     char target[static ARGOS_STORE_OWNER_MAX])
 {
     const char *given = argos_store_member (body, "owner");
@@ -50,7 +48,7 @@ s_make (argos_store_t *self, argos_store_unit_t *unit, bool *ret_made)
         return argos_store_refuse (unit->ans, ARGOS_INVALID, "kind: it needs a parent");
     if (*parent_id && !argos_store_session_find (self, parent_id, "", &parent))
         return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such parent");
-    s_owner (body, *parent_id ? &parent : NULL, session.owner);
+    argos_store_session_owner (body, *parent_id ? &parent : NULL, session.owner);
     argos_store_text_copy (session.id, argos_store_member (body, "id"), sizeof session.id);
     if (!argos_store_title_clean (argos_store_member (body, "title"), session.title, &count))
         return argos_store_refuse (unit->ans, ARGOS_INVALID, "a title has at most 100 characters");
@@ -87,7 +85,7 @@ argos_store_session_ensure (argos_store_t *self, argos_store_unit_t *unit)
     bool made = false;
     if (!argos_store_session_find (self, id, "", &session))
         return s_make (self, unit, &made);
-    s_owner (body, NULL, owner);
+    argos_store_session_owner (body, NULL, owner);
     if (*session.owner && *argos_store_member (body, "owner") && strcmp (session.owner, owner) != 0)
         return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
     argos_store_run (self, ARGOS_SQL_SESSION_FILL, "sjes", id, json_object_get (body, "source"),

@@ -148,6 +148,7 @@ static const op_t s_ops[] = {
     { "session.delete", true, argos_store_session_delete },
     { "session.ensure", true, argos_store_session_ensure },
     { "session.get", false, argos_store_session_get },
+    { "session.import", true, argos_store_session_import },
     { "session.lineage", false, argos_store_session_lineage },
     { "session.list", false, argos_store_session_list },
     { "session.load", false, argos_store_session_load },

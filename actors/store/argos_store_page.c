@@ -145,6 +145,10 @@ s_put_message (argos_store_t *store, page_t *self, sqlite3_stmt *stmt, bool inac
         s_put_number (self, sqlite3_column_int64 (stmt, 4));
         s_put_flag (self, ",\"active\":", sqlite3_column_int (stmt, 5));
         s_put_flag (self, ",\"compacted\":", sqlite3_column_int (stmt, 6));
+        if (sqlite3_column_int64 (stmt, 7)) {
+            PUT (self, ",\"rewound\":");
+            s_put_number (self, sqlite3_column_int64 (stmt, 7));
+        }
     }
     PUT (self, "}");
     return (size_t) sqlite3_column_bytes (stmt, 2) + (size_t) sqlite3_column_bytes (stmt, 3) + 64;

@@ -105,6 +105,13 @@ typedef enum {
     ARGOS_SQL_SESSION_LIST_ALL,
     ARGOS_SQL_SESSION_PREFIX,
     ARGOS_SQL_SESSION_TITLED,
+    ARGOS_SQL_SESSION_IMPORT,
+    ARGOS_SQL_SESSION_IMPORTING,
+    ARGOS_SQL_SESSION_IMPORTED,
+    ARGOS_SQL_SESSION_REWINDS,
+    ARGOS_SQL_TITLE_TAKEN,
+    ARGOS_SQL_MESSAGE_IMPORT,
+    ARGOS_SQL_USAGE_IMPORT,
     ARGOS_SQL_SESSION_UP,
     ARGOS_SQL_SESSION_TIP,
     ARGOS_SQL_SESSION_CHILDREN,
@@ -522,7 +529,14 @@ json_t *argos_store_session_json (sqlite3_stmt *stmt, int first);
 //  Counts and preview anew after messages have gone.
 void argos_store_session_recount (argos_store_t *self, const char *id);
 
+//  argos_store_import.c
+argos_store_op_fn argos_store_session_import;
+
 //  argos_store_life.c
+//  Who may look a session up: as given in body, else the parent's (NULL = none), else out of the
+//  source.
+void argos_store_session_owner (const json_t *body, const argos_store_session_t *parent,
+    char target[static ARGOS_STORE_OWNER_MAX]);
 argos_store_op_fn argos_store_session_create, argos_store_session_ensure,
     argos_store_session_reopen, argos_store_session_update, argos_store_session_branch,
     argos_store_session_delete, argos_store_session_prune;
@@ -563,6 +577,9 @@ argos_frame_t *argos_store_page (
     argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit);
 
 //  argos_store_transcript.c
+//  What search finds of the tools of a message, new: their names, and the beginning of what they
+//  were called with. NULL when there are none.
+char *argos_store_message_tools (const json_t *message);
 argos_store_op_fn argos_store_session_load, argos_store_session_append, argos_store_session_replace,
     argos_store_session_rewind;
 
@@ -580,6 +597,9 @@ bool argos_store_blob_prune (argos_store_t *self);
 
 //  argos_store_record.c: small rows of actors
 argos_store_op_fn argos_store_record_get, argos_store_record_put, argos_store_record_list;
+
+//  argos_store_file.c: path as an URI of SQLite, with options behind it; new.
+char *argos_store_uri (const char *path, const char *options);
 
 //  argos_store_backup.c: copying and shrinking
 argos_store_op_fn argos_store_db_backup, argos_store_db_compact;

@@ -141,8 +141,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra"
                                " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1"
                                " ORDER BY id",
-    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted"
-                              " FROM messages WHERE session_id = ?1 AND id > ?2 ORDER BY id",
+    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted,"
+                              " rewound FROM messages WHERE session_id = ?1 AND id > ?2"
+                              " ORDER BY id",
     [ARGOS_SQL_MESSAGE_COPY] =
         "INSERT INTO messages (session_id, role, at, content, extra, tools)"
         " SELECT ?2, role, at, content, extra, tools FROM messages"
@@ -188,6 +189,28 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         " cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_usd, actual_usd,"
         " cost_status, cost_source, first_at, last_at FROM session_usage WHERE session_id = ?1"
         " LIMIT 256",
+    //  A session that is brought in, until it is whole
+    [ARGOS_SQL_SESSION_IMPORT] =
+        "INSERT INTO sessions (id, started_at, ended_at, end_reason, message_count, version,"
+        " last_activity_at, hidden) VALUES (?1, ?2, ?2, 'importing', 0, 1, ?2, 1)"
+        " ON CONFLICT (id) DO NOTHING",
+    [ARGOS_SQL_SESSION_IMPORTING] = "SELECT 1 FROM sessions WHERE id = ?1"
+                                    " AND end_reason = 'importing' AND hidden = 1",
+    [ARGOS_SQL_SESSION_IMPORTED] =
+        "UPDATE sessions SET parent = ?2, title = ?3, started_at = ?4, ended_at = nullif (?5, 0),"
+        " end_reason = ?6, title_source = ?7, model = ?8, owner = ifnull (?9, ''),"
+        " last_activity_at = ?10, input_tokens = ?11, output_tokens = ?12, cost_usd = ?13,"
+        " hidden = ?14, archived = ?15, kind = ?16, source = ?17,"
+        " platform = ifnull (?17 ->> '$.platform', '') WHERE id = ?1",
+    [ARGOS_SQL_SESSION_REWINDS] = "UPDATE sessions SET rewind_count = ?2 WHERE id = ?1",
+    [ARGOS_SQL_TITLE_TAKEN] = "SELECT 1 FROM sessions WHERE owner = ?1 AND title = ?2"
+                              " AND id <> ?3",
+    [ARGOS_SQL_MESSAGE_IMPORT] =
+        "INSERT INTO messages (session_id, role, at, content, extra, client_id, active, compacted,"
+        " rewound, tools) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+    [ARGOS_SQL_USAGE_IMPORT] =
+        "INSERT INTO session_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+        " ?14, ?15, ?16, ?17, ?18) ON CONFLICT DO NOTHING",
     [ARGOS_SQL_USAGE_DROP] = "DELETE FROM session_usage WHERE session_id = ?1",
     [ARGOS_SQL_USAGE_MODELS] =
         "SELECT u.model, u.provider, sum (u.calls), sum (u.input_tokens), sum (u.output_tokens),"

@@ -53,11 +53,8 @@ s_extra (json_t *message)
     return extra;
 }
 
-//  What search finds of the tools of a message, new: their names, and the beginning of what they
-//  were called with. NULL when there are none.
-
-static char *
-s_tools (const json_t *message)
+char *
+argos_store_message_tools (const json_t *message)
 {
     const char *name = argos_store_member (message, "tool_name");
     char *text = *name ? strdup (name) : NULL;
@@ -129,7 +126,7 @@ s_add (argos_store_t *self, const char *id, const json_t *messages, int64_t *ret
         json_t *extra = s_extra (message);
         const char *role = argos_store_member (message, "role");
         const char *content = json_string_value (json_object_get (message, "content"));
-        char *tools = extra ? s_tools (extra) : NULL;
+        char *tools = extra ? argos_store_message_tools (extra) : NULL;
         argos_store_run (self, ARGOS_SQL_MESSAGE_ADD, "ssisjes", id, role, self->now, content,
             extra, argos_store_member (message, "client_id"), (const char *) tools);
         free (tools);

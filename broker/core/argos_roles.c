@@ -115,6 +115,8 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "session.prune", "store" },
     { "operator", ARGOS_RULE_SEND, "usage.get", "store" },
     { "operator", ARGOS_RULE_SEND, "db.*", "store" },
+    { "operator", ARGOS_RULE_SEND, "session.import", "store" },
+    { "operator", ARGOS_RULE_SEND, "route.bind", "store" },
     { "operator", ARGOS_RULE_SEND, "route.list", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.request", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.state", "store" },

@@ -1,0 +1,399 @@
+//  argos_store_hermes - see the header.
+//
+//  Invariant: nothing in the file is trusted: a text that is no UTF-8 is made one, a NUL is
+//  dropped, JSON that is none is left out, a time that is none is that of the session. A row that
+//  can't be used is told and passed over, one by one. Sessions come with their parents first.
+//  Limits: TEXT_MAX bytes of a text; what is longer is cut, and told.
+
+#include "argos_store_hermes.h"
+
+#include "argos_store_hermes_map.h"
+#include "argos_store_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REASON ARGOS_STORE_HERMES_REASON
+#define SQL_MAX 4096    //  Bytes of a statement that is put together
+#define COPY_SIZE 65536 //  Bytes of a piece of a copy
+
+typedef struct {
+    sqlite3 *db;                         //  The file, or its copy
+    argos_store_hermes_line_t *line;     //  Who gets the lines
+    void *arg;                           //  His argument
+    argos_store_hermes_report_t *report; //  To be filled
+    bool stopped;                        //  He wants no more
+    char *reason;                        //  Why not
+} hermes_t;
+
+//  ------------------------------------------------------------------------------------------------
+//  Lines
+
+static void
+s_give (hermes_t *self, const char *kind, json_t *value)
+{
+    json_t *line = json_pack ("{s:o}", kind, value);
+    if (!self->stopped && !self->line (self->arg, line))
+        self->stopped = true;
+    json_decref (line);
+}
+
+static void
+s_skip (hermes_t *self, const char *what, const char *id, const char *why)
+{
+    json_t *name = argos_store_hermes_text (id, strlen (id), NULL);
+    self->report->skipped++;
+    s_give (self, "skipped", json_pack ("{s:s, s:o, s:s}", "what", what, "id", name, "why", why));
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The file
+
+//  Whether a process has it open: a connection holds a lock for as long as it is in WAL.
+
+static bool
+s_in_use (const char *path, long *ret_pid)
+{
+    int fd = open (path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        fd = open (path, O_RDONLY | O_CLOEXEC);
+    //  The bytes at which SQLite locks, behind the first GiB. Of a file that we may not write only
+    //  those who write can be seen
+    struct flock lock = { .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512 };
+    lock.l_type = fd >= 0 && (fcntl (fd, F_GETFL) & O_ACCMODE) == O_RDWR ? F_WRLCK : F_RDLCK;
+    bool used = fd >= 0 && fcntl (fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        close (fd);
+    *ret_pid = used ? (long) lock.l_pid : 0;
+    return used;
+}
+
+static int
+s_copy (const char *from, const char *to)
+{
+    char bytes[COPY_SIZE];
+    ssize_t size = -1;
+    int source = open (from, O_RDONLY | O_CLOEXEC);
+    int target = open (to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    while (source >= 0 && target >= 0 && (size = read (source, bytes, sizeof bytes)) > 0)
+        if (write (target, bytes, (size_t) size) != size)
+            size = -1;
+    if (source >= 0)
+        close (source);
+    if (target >= 0)
+        close (target);
+    return size == 0 ? 0 : -1;
+}
+
+static char *
+s_beside (const char *path, const char *suffix)
+{
+    char *name = NULL;
+    if (asprintf (&name, "%s%s", path, suffix) < 0)
+        abort ();
+    return name;
+}
+
+//  Brings a log that nobody has into a copy. Returns whether there is a copy now, or -1.
+
+static int
+s_with_log (const char *path, const char *scratch, char *reason)
+{
+    static const char *const suffixes[] = { "-wal", "-journal" };
+    struct stat info;
+    int made = 0;
+    for (size_t i = 0; i < 2 && made >= 0; i++) {
+        char *log = s_beside (path, suffixes[i]), *copied = s_beside (scratch, suffixes[i]);
+        if (stat (log, &info) == 0 && info.st_size > 0)
+            made = s_copy (path, scratch) == 0 && s_copy (log, copied) == 0 ? 1 : -1;
+        free (log);
+        free (copied);
+    }
+    if (made < 0)
+        snprintf (reason, REASON, "can't copy %.300s: %s", path, strerror (errno));
+    return made;
+}
+
+static void
+s_remove (const char *scratch)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name = s_beside (scratch, suffixes[i]);
+        unlink (name);
+        free (name);
+    }
+}
+
+static int
+s_open (hermes_t *self, const char *path, bool copy)
+{
+    char *uri = argos_store_uri (path, copy ? "" : "?immutable=1");
+    int flags = (copy ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_URI |
+                SQLITE_OPEN_NOMUTEX;
+    int rc = sqlite3_open_v2 (uri, &self->db, flags, NULL);
+    free (uri);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec (self->db,
+            "PRAGMA trusted_schema = OFF; SELECT count (*) FROM sqlite_schema", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        snprintf (self->reason, REASON, "can't open %.300s: %.100s", path,
+            self->db ? sqlite3_errmsg (self->db) : "out of memory");
+    return rc == SQLITE_OK ? 0 : -1;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Statements
+
+//  A statement of one value, with a text; the value, or absent.
+
+static int64_t
+s_number (hermes_t *self, int64_t absent, const char *sql, const char *text)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2 (self->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text (stmt, 1, text, -1, SQLITE_STATIC);
+        if (sqlite3_step (stmt) == SQLITE_ROW)
+            absent = sqlite3_column_int64 (stmt, 0);
+    }
+    sqlite3_finalize (stmt);
+    return absent;
+}
+
+static bool
+s_has_table (hermes_t *self, const char *table)
+{
+    return s_number (self, 0, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1",
+               table) == 1;
+}
+
+//  SELECT of columns, NULL for those that the table lacks; "s." stands before the others.
+
+static sqlite3_stmt *
+s_select (
+    hermes_t *self, const char *table, const char *const *columns, size_t count, const char *rest)
+{
+    char sql[SQL_MAX], probe[128];
+    sqlite3_stmt *stmt = NULL;
+    size_t used = (size_t) snprintf (sql, sizeof sql, "SELECT ");
+    snprintf (probe, sizeof probe, "SELECT 1 FROM pragma_table_info ('%s') WHERE name = ?1", table);
+    for (size_t i = 0; i < count && used < sizeof sql; i++) {
+        bool there = s_number (self, 0, probe, columns[i]) == 1;
+        used += (size_t) snprintf (sql + used, sizeof sql - used, "%s%s%s", i ? ", " : "",
+            there ? "s." : "NULL AS ", columns[i]);
+    }
+    if (used < sizeof sql)
+        used += (size_t) snprintf (sql + used, sizeof sql - used, " FROM %s s %s", table, rest);
+    if (used < sizeof sql && sqlite3_prepare_v2 (self->db, sql, -1, &stmt, NULL) == SQLITE_OK)
+        return stmt;
+    snprintf (self->reason, REASON, "can't read %s: %.300s", table, sqlite3_errmsg (self->db));
+    return NULL;
+}
+
+//  The end of a statement; -1 when it was an error.
+
+static int
+s_done (hermes_t *self, sqlite3_stmt *stmt, const char *table)
+{
+    int rc = sqlite3_finalize (stmt);
+    if (rc != SQLITE_OK)
+        snprintf (self->reason, REASON, "can't read %s: %.300s", table, sqlite3_errstr (rc));
+    return rc == SQLITE_OK ? 0 : -1;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Messages and usage
+
+static int
+s_messages (hermes_t *self, sqlite3_stmt *stmt, const char *id, int64_t started_at)
+{
+    sqlite3_reset (stmt);
+    sqlite3_bind_text (stmt, 1, id, -1, SQLITE_STATIC);
+    int rc = SQLITE_DONE;
+    while (!self->stopped && (rc = sqlite3_step (stmt)) == SQLITE_ROW) {
+        argos_store_hermes_note_t note = { NULL, false };
+        json_t *message = argos_store_hermes_message (stmt, started_at, &note);
+        char place[300];
+        snprintf (
+            place, sizeof place, "%.200s #%lld", id, (long long) sqlite3_column_int64 (stmt, 0));
+        if (note.why)
+            s_skip (self, "message", place, note.why);
+        if (!message)
+            continue;
+        self->report->messages++;
+        s_give (self, "message", message);
+    }
+    if (self->stopped || rc == SQLITE_DONE)
+        return 0;
+    snprintf (self->reason, REASON, "can't read messages: %.300s", sqlite3_errmsg (self->db));
+    return -1;
+}
+
+//  The usage rows of a session, new; NULL when the file has none.
+
+static json_t *
+s_usage (sqlite3_stmt *stmt, const char *id)
+{
+    json_t *list = json_array ();
+    if (stmt) {
+        sqlite3_reset (stmt);
+        sqlite3_bind_text (stmt, 1, id, -1, SQLITE_STATIC);
+        while (sqlite3_step (stmt) == SQLITE_ROW && json_array_size (list) < 64) {
+            json_t *usage = argos_store_hermes_usage (stmt);
+            if (usage)
+                json_array_append_new (list, usage);
+        }
+    }
+    return list;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Sessions
+
+//  A parent before what came of it. In a ring of parents nobody is the first: those come last, and
+//  without one.
+
+#define ORDERED                                                                                    \
+    "LEFT JOIN (WITH RECURSIVE d (id, n) AS (SELECT id, 0 FROM sessions r WHERE parent_session_id" \
+    " IS NULL OR NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = r.parent_session_id)"           \
+    " UNION ALL SELECT c.id, n + 1 FROM d JOIN sessions c ON c.parent_session_id = d.id) SELECT "  \
+    "id, n FROM d) o"                                                                              \
+    " ON o.id = s.id ORDER BY o.n IS NULL, o.n, s.started_at, s.id"
+
+static int
+s_sessions (hermes_t *self)
+{
+    sqlite3_stmt *rows = s_select (self, "sessions", argos_store_hermes_session_columns,
+        argos_store_hermes_session_count, ORDERED);
+    sqlite3_stmt *messages = s_select (self, "messages", argos_store_hermes_message_columns,
+        argos_store_hermes_message_count, "WHERE s.session_id = ?1 ORDER BY s.id");
+    sqlite3_stmt *usage = NULL;
+    if (s_has_table (self, "session_model_usage"))
+        usage = s_select (self, "session_model_usage", argos_store_hermes_usage_columns,
+            argos_store_hermes_usage_count, "WHERE s.session_id = ?1");
+    int rc = rows && messages ? 0 : -1;
+    while (rc == 0 && !self->stopped && sqlite3_step (rows) == SQLITE_ROW) {
+        argos_store_hermes_note_t note = { NULL, false };
+        const char *id = (const char *) sqlite3_column_text (rows, 0);
+        bool continued = false;
+        const char *parent = (const char *) sqlite3_column_text (rows, 1);
+        if (parent)
+            continued =
+                s_number (self, 0, "SELECT end_reason = 'compression' FROM sessions WHERE id = ?1",
+                    parent) == 1;
+        json_t *session = argos_store_hermes_session (rows, continued, &note);
+        if (note.why)
+            s_skip (self, "session", id ? id : "", note.why);
+        if (!session)
+            continue;
+        json_t *list = s_usage (usage, id);
+        if (json_array_size (list) == 0)
+            argos_store_hermes_own_usage (rows, list);
+        if (json_array_size (list))
+            json_object_set (session, "usage", list);
+        json_decref (list);
+        self->report->sessions++;
+        int64_t started_at = json_integer_value (json_object_get (session, "started_at"));
+        s_give (self, "session", session);
+        rc = s_messages (self, messages, id, started_at);
+    }
+    sqlite3_finalize (messages);
+    sqlite3_finalize (usage);
+    int end = s_done (self, rows, "sessions");
+    return rc == 0 ? end : rc;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Routes
+
+static void
+s_entry (hermes_t *self, const char *key, const json_t *entry)
+{
+    argos_store_hermes_note_t note = { NULL, false };
+    json_t *route = argos_store_hermes_route (entry, &note);
+    const char *id = json_string_value (json_object_get (route, "session_id"));
+    if (route && s_number (self, 0, "SELECT 1 FROM sessions WHERE id = ?1", id) != 1) {
+        note.why = "it leads to a session that is not there";
+        json_decref (route);
+        route = NULL;
+    }
+    if (note.why)
+        s_skip (self, "route", key, note.why);
+    if (!route)
+        return;
+    self->report->routes++;
+    s_give (self, "route", route);
+}
+
+//  Since schema 23 in a table, before in a file beside the database.
+
+static int
+s_routes (hermes_t *self, const char *path)
+{
+    static const char *const columns[] = { "session_key", "entry_json" };
+    if (s_has_table (self, "gateway_routing")) {
+        sqlite3_stmt *stmt =
+            s_select (self, "gateway_routing", columns, 2, "ORDER BY s.session_key");
+        while (stmt && !self->stopped && sqlite3_step (stmt) == SQLITE_ROW) {
+            const char *key = (const char *) sqlite3_column_text (stmt, 0);
+            json_t *entry = argos_store_json (stmt, 1);
+            s_entry (self, key ? key : "", entry);
+            json_decref (entry);
+        }
+        return stmt ? s_done (self, stmt, "gateway_routing") : -1;
+    }
+    const char *slash = strrchr (path, '/'), *key;
+    char *name = NULL;
+    int length = slash ? (int) (slash - path) : 1;
+    if (asprintf (&name, "%.*s/sessions/sessions.json", length, slash ? path : ".") < 0)
+        abort ();
+    json_t *routes = json_load_file (name, 0, NULL), *entry;
+    free (name);
+    json_object_foreach (routes, key, entry)
+        if (*key != '_')
+            s_entry (self, key, entry);
+    json_decref (routes);
+    return 0;
+}
+
+//  ------------------------------------------------------------------------------------------------
+
+int
+argos_store_hermes_read (const char *path, const char *scratch, argos_store_hermes_line_t *line,
+    void *arg, argos_store_hermes_report_t *report, char *reason)
+{
+    hermes_t self = { .line = line, .arg = arg, .report = report, .reason = reason };
+    long pid;
+    memset (report, 0, sizeof *report);
+    if (access (path, R_OK) != 0) {
+        snprintf (reason, REASON, "%.400s: %s", path, strerror (errno));
+        return -1;
+    }
+    if (s_in_use (path, &pid)) {
+        snprintf (reason, REASON,
+            "%.300s is in use by process %ld: stop it, or name a copy of the file", path, pid);
+        return -1;
+    }
+    int copy = s_with_log (path, scratch, reason);
+    int rc = copy < 0 ? -1 : s_open (&self, copy ? scratch : path, copy != 0);
+    if (rc == 0 && (!s_has_table (&self, "sessions") || !s_has_table (&self, "messages"))) {
+        snprintf (reason, REASON, "%.300s is not a state.db of Hermes", path);
+        rc = -1;
+    }
+    if (rc == 0) {
+        report->schema = s_number (&self, 0, "SELECT max (version) FROM schema_version", "");
+        rc = s_sessions (&self);
+    }
+    if (rc == 0)
+        rc = s_routes (&self, path);
+    sqlite3_close (self.db);
+    if (copy)
+        s_remove (scratch);
+    return rc;
+}

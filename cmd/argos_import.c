@@ -1,0 +1,249 @@
+//  argos_import - see the header; and `argos import hermes PATH`.
+//
+//  Invariant: a session goes in pieces of at most PIECE_MESSAGES or PIECE_BYTES, the last of which
+//  makes it visible; one that is there already is left alone, with all its lines. So the same file
+//  twice changes nothing, and a file that was cut off goes on. Another program's database is read
+//  by argosd, as a command, into such lines. Limits: a line that is no JSON ends the import.
+
+#include "argos_import.h"
+
+#include "argos_say_db.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE_MESSAGES 200 //  Of one operation
+#define PIECE_BYTES 262144 //  Bytes of them, about
+
+//  The session at hand
+
+typedef struct {
+    argos_cli_t *cli;              //  Ours
+    argos_import_report_t *report; //  To be filled
+    json_t *session;               //  Its row, NULL = none is at hand
+    json_t *messages;              //  That wait
+    size_t bytes;                  //  Of them
+    json_int_t first;              //  Place of the first of them
+    bool leave;                    //  It is there, or was refused: its lines are read past
+    bool failed;                   //  The daemon is gone, or the line is none
+} import_t;
+
+static const char *
+s_text (const json_t *object, const char *name)
+{
+    const char *text = json_string_value (json_object_get (object, name));
+    return text ? text : "";
+}
+
+//  Sends one operation. Returns whether it was accepted.
+
+static bool
+s_send (import_t *self, const char *what, const char *id, const char *type, json_t *body)
+{
+    argos_loop_part_t part = { .type = type, .to = "store", .durable = true, .body = body };
+    argos_err_t code = argos_cli_send (self->cli, &part);
+    if (code == ARGOS_OK)
+        return true;
+    if (code == ARGOS_CONFLICT)
+        self->report->present++;
+    else if (code == ARGOS_INVALID || code == ARGOS_TOO_BIG || code == ARGOS_NOT_FOUND)
+        argos_import_skip (self->report, what, id, self->cli->reason);
+    else {
+        argos_cli_fail (self->cli, "import", code);
+        self->failed = true;
+    }
+    return false;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Sessions
+
+//  The messages that wait go; with the row when it is the last piece.
+
+static void
+s_piece (import_t *self, bool last)
+{
+    const char *id = s_text (self->session, "id");
+    size_t count = json_array_size (self->messages);
+    if (!self->leave && !self->failed) {
+        json_t *body = json_pack ("{s:s, s:I}", "id", id, "first", self->first);
+        if (count)
+            json_object_set (body, "messages", self->messages);
+        if (last) {
+            json_t *row = json_copy (self->session), *usage = json_object_get (row, "usage");
+            if (json_array_size (usage))
+                json_object_set (body, "usage", usage);
+            json_object_del (row, "usage");
+            json_object_set_new (body, "session", row);
+        }
+        if (!s_send (self, "session", id, "session.import", body))
+            self->leave = true;
+        else {
+            self->report->messages += (int64_t) count;
+            self->report->sessions += last;
+        }
+    }
+    self->first += (json_int_t) count;
+    self->bytes = 0;
+    json_array_clear (self->messages);
+}
+
+static void
+s_end_session (import_t *self)
+{
+    if (self->session)
+        s_piece (self, true);
+    json_decref (self->session);
+    self->session = NULL;
+}
+
+static void
+s_begin_session (import_t *self, json_t *session)
+{
+    s_end_session (self);
+    self->session = json_incref (session);
+    self->first = 0;
+    self->leave = false;
+}
+
+static void
+s_message (import_t *self, json_t *message, size_t size)
+{
+    if (json_array_size (self->messages) >= PIECE_MESSAGES ||
+        (self->bytes && self->bytes + size > PIECE_BYTES))
+        s_piece (self, false);
+    json_object_del (message, "id");
+    json_array_append (self->messages, message);
+    self->bytes += size;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Routes
+
+//  Only one that leads nowhere yet: what people use now is not moved.
+
+static void
+s_route (import_t *self, const json_t *route)
+{
+    json_t *reply = NULL;
+    const char *key = s_text (route, "key");
+    argos_err_t code =
+        argos_cli_ask (self->cli, "store", "route.get", json_pack ("{s:s}", "key", key), &reply);
+    bool there = json_is_object (json_object_get (reply, "route"));
+    json_decref (reply);
+    if (code != ARGOS_OK) {
+        argos_cli_fail (self->cli, "import", code);
+        self->failed = true;
+    }
+    else if (there)
+        self->report->present++;
+    else {
+        json_t *body =
+            json_pack ("{s:s, s:s}", "key", key, "session_id", s_text (route, "session_id"));
+        json_t *source = json_object_get (route, "source");
+        if (json_is_object (source))
+            json_object_set (body, "source", source);
+        if (s_send (self, "route", key, "route.bind", body))
+            self->report->routes++;
+    }
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Lines
+
+static void
+s_line (import_t *self, const char *text, size_t size, int64_t number)
+{
+    json_t *line = json_loadb (text, size, 0, NULL), *part;
+    if ((part = json_object_get (line, "session")) && *s_text (part, "id"))
+        s_begin_session (self, part);
+    else if ((part = json_object_get (line, "message")) && self->session)
+        s_message (self, part, size);
+    else if ((part = json_object_get (line, "route"))) {
+        s_end_session (self);
+        s_route (self, part);
+    }
+    else if ((part = json_object_get (line, "skipped")))
+        argos_import_skip (
+            self->report, s_text (part, "what"), s_text (part, "id"), s_text (part, "why"));
+    else {
+        argos_cli_error (self->cli, CLI_FAILED, "invalid",
+            "line %lld is no session, message or route", (long long) number);
+        self->failed = true;
+    }
+    json_decref (line);
+}
+
+int
+argos_import_lines (argos_cli_t *cli, FILE *file, int64_t total, argos_import_report_t *report)
+{
+    import_t self = { .cli = cli, .report = report, .messages = json_array () };
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t size;
+    int64_t number = 0, done = 0;
+    if (!report->skipped)
+        report->skipped = json_array ();
+    while (!self.failed && !cli->interrupted && (size = getline (&text, &room, file)) > 0) {
+        number++;
+        done += size;
+        if (strspn (text, " \t\r\n") < (size_t) size)
+            s_line (&self, text, (size_t) size, number);
+        argos_say_db_progress (cli, "import", done, total);
+    }
+    if (!self.failed && !cli->interrupted)
+        s_end_session (&self);
+    json_decref (self.session);
+    json_decref (self.messages);
+    free (text);
+    return self.failed || cli->interrupted ? CLI_FAILED : CLI_OK;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  argos import
+
+//  The lines that argosd has written.
+
+static int
+s_import_file (argos_cli_t *self, const char *path)
+{
+    argos_import_report_t report = { .sessions = 0 };
+    FILE *file = fopen (path, "re");
+    if (!file)
+        return argos_cli_error (self, CLI_FAILED, "internal", "%s: %s", path, strerror (errno));
+    fseek (file, 0, SEEK_END);
+    int64_t total = ftell (file);
+    rewind (file);
+    int rc = argos_import_lines (self, file, total, &report);
+    fclose (file);
+    if (rc == CLI_OK)
+        argos_import_print (self, &report);
+    json_decref (report.skipped);
+    return rc;
+}
+
+int
+argos_command_import (argos_cli_t *self, int argc, char **argv)
+{
+    char word[] = "import", to[] = "--to", path[PATH_MAX + 64], dry[] = "--dry-run";
+    bool dry_run = argc == 3 && (strcmp (argv[1], dry) == 0 || strcmp (argv[2], dry) == 0);
+    if (argc < 2 || argc > 3 || strcmp (argv[0], "hermes") != 0 || (argc == 3 && !dry_run))
+        return argos_cli_usage (self, "import takes: hermes PATH, and perhaps --dry-run");
+    char *from = argc == 3 && strcmp (argv[1], dry) == 0 ? argv[2] : argv[1];
+    if (dry_run) {
+        char *words[] = { word, argv[0], from, dry };
+        return argos_cli_become (self, 4, words);
+    }
+    int rc = argos_cli_connect_plain (self);
+    if (rc != CLI_OK)
+        return rc;
+    snprintf (path, sizeof path, "%s/run/import.%ld", self->home, (long) getpid ());
+    char *words[] = { word, argv[0], from, to, path };
+    rc = argos_cli_run (self, 5, words);
+    if (rc == CLI_OK)
+        rc = s_import_file (self, path);
+    unlink (path);
+    return rc;
+}

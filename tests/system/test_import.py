@@ -1,0 +1,140 @@
+"""Sessions out and in again: export and import, and what a Hermes agent has kept, of three ages of its file."""
+import json
+import shutil
+import sqlite3
+
+import pytest
+
+import hermes_db
+from test_cli import argos
+from test_db import ok as db_ok, talk
+
+
+def lines(home, *line):
+    result = argos(home, *line, "--json")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return [json.loads(text) for text in result.stdout.splitlines()]
+
+
+def brought_in(home, path, *more):
+    return lines(home, "import", "hermes", str(path), *more)[0]
+
+
+def shown(home, name):
+    return lines(home, "sessions", "show", name)[0]
+
+
+def loaded(home, name):
+    return [line["message"] for line in lines(home, "sessions", "export", name)[1:]]
+
+
+@pytest.mark.parametrize("schema", [14, 23, 30])
+def test_what_hermes_has_kept(argosd, tmp_path, schema):
+    home, path = argosd.home, hermes_db.make(tmp_path, schema)
+    before = path.read_bytes()
+    dry = brought_in(home, path, "--dry-run")
+    assert lines(home, "sessions", "list", "--all") == []
+    report = brought_in(home, path)
+    assert {**dry, "present": 0} == report
+    assert report["sessions"] == 8 and report["messages"] == 10 and report["routes"] == 2
+    why = {(line["what"], line["id"]): line["why"] for line in report["skipped"]}
+    assert "id" in why["session", ""] and "longer" in why["message", "tip #8"] and "role" in why["message", "tip #7"]
+    assert "not there" in why["route", "lost"] and "JSON" in why["route", "broken"] and "where" in why["route", "nowhere"]
+    assert report["skipped_count"] == len(report["skipped"]) == 6
+
+    root = shown(home, "root")
+    assert root["session"]["title"] == "Plan" and root["session"]["end_reason"] == "compression" and root["session"]["continued"]
+    assert root["session"]["started_at"] == int(hermes_db.T0 * 1000) and root["session"]["message_count"] == 4
+    assert root["session"]["tool_call_count"] == 1 and root["session"]["input_tokens"] == 100 and root["session"]["cost_usd"] == 0.25
+    assert root["session"]["preview"] == "hello" and root["session"]["owner"] == "telegram:main:42"
+    assert root["lineage"]["tip"] == "tip"
+    usage = root["usage"]
+    assert [line["task"] for line in usage] == ([""] if schema == 14 else ["", "title"]) and usage[0]["provider"] == "openrouter"
+    assert sum(line["input_tokens"] for line in usage) == 100
+    kinds = {name: shown(home, name)["session"] for name in ["tip", "twig", "helper", "group", "ring-a", "ring-b"]}
+    assert {name: row["kind"] for name, row in kinds.items()} == {
+        "tip": "compression", "twig": "branch", "helper": "delegate", "group": "root", "ring-a": "root", "ring-b": "branch"}
+    assert kinds["tip"]["title"] == "Plan #2" and kinds["helper"]["platform"] == "subagent"
+    assert kinds["group"]["title_source"] == ("auto" if schema == 30 else "user")
+    assert kinds["twig"].get("archived", False) == (schema >= 23)
+    bears = shown(home, "Wei\u00dfe B\u00e4ren")["session"]
+    assert bears["platform"] == "my_platform_" and bears["started_at"] == 0
+
+    messages = loaded(home, "root")
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
+    assert messages[1]["tool_calls"][0]["id"] == "c1" and messages[2]["tool_call_id"] == "c1"
+    assert messages[3]["reasoning"] == "because" and messages[3]["at"] < messages[0]["at"]
+    messages = loaded(home, "tip")
+    assert messages[0]["content"] == "look\n[image_url]" and messages[0]["parts"][1]["type"] == "image_url"
+    assert "tool_calls" not in messages[1] and len(messages[2]["content"]) == 262144
+    assert loaded(home, "group")[0]["content"] == "a\ufffd\ufffd\ufffd\ufffdb"
+    twig = loaded(home, "twig")
+    assert [(m["active"], m["compacted"]) for m in twig] == ([(True, False)] * 2 if schema == 14 else [(False, False), (False, True)])
+    routes = db_ok(home, "query", "SELECT key, session_id FROM routes ORDER BY key")
+    assert routes == [{"key": "agent:main:telegram:dm:42", "session_id": "tip"},
+                      {"key": "agent:main:telegram:group:-7:3", "session_id": "group"}]
+
+    # The same again changes nothing, here and there
+    state = lines(home, "sessions", "export", "--all")
+    again = brought_in(home, path)
+    assert again["sessions"] == again["messages"] == again["routes"] == 0 and again["present"] == 10
+    assert lines(home, "sessions", "export", "--all") == state
+    assert path.read_bytes() == before and not list(tmp_path.glob("state.db-*"))
+    assert not list((home / "run").glob("import.*"))
+
+
+def test_a_file_in_use_is_refused_and_a_log_is_read(argosd, tmp_path):
+    path = hermes_db.make(tmp_path, 23)
+    live = sqlite3.connect(path, isolation_level=None)
+    live.execute("PRAGMA journal_mode = WAL")
+    hermes_db.session(live, "late")
+    result = argos(argosd.home, "import", "hermes", str(path), "--dry-run")
+    assert result.returncode == 1 and "in use by process" in result.stderr
+    crashed = tmp_path / "crashed"  # As a gateway leaves it that was killed
+    crashed.mkdir()
+    for name in ["state.db", "state.db-wal"]:
+        shutil.copy(tmp_path / name, crashed / name)
+    live.close()
+    assert brought_in(argosd.home, crashed / "state.db", "--dry-run")["sessions"] == 9
+    assert sorted(file.name for file in crashed.iterdir()) == ["state.db", "state.db-wal"]
+    for other, words in [(tmp_path / "none.db", "No such file"), (tmp_path / "sessions.txt", "")]:
+        if not words:
+            other.write_text("no database at all, but some text that is long enough to be looked at" * 20)
+        result = argos(argosd.home, "import", "hermes", str(other))
+        assert result.returncode == 1 and words in result.stderr
+    for line in [[], ["hermes"], ["other", "x"], ["hermes", "a", "b"]]:
+        assert argos(argosd.home, "import", *line).returncode == 2
+
+
+def test_out_and_in_again(argosd, tmp_path):
+    home = argosd.home
+    talk(argosd, "one", "first")
+    talk(argosd, "two", "second")
+    assert argos(home, "sessions", "branch", "one").returncode == 0
+    out = argos(home, "sessions", "export", "--all").stdout
+    state = [json.loads(line) for line in out.splitlines()]
+    assert sum("session" in line for line in state) == 3
+    file = tmp_path / "sessions.jsonl"
+    file.write_text(out)
+    for name in [line["session"]["id"] for line in state if "session" in line]:
+        assert argos(home, "sessions", "delete", name).returncode == 0
+    first = lines(home, "sessions", "import", str(file))[0]
+    assert first["sessions"] == 3 and first["messages"] == 6 and first["skipped"] == []
+
+    def sorted_by_session(all_lines):
+        sessions, current = {}, None
+        for line in all_lines:
+            if "session" in line:
+                current = sessions.setdefault(line["session"]["id"], [])
+            current.append(line)
+        return sessions
+
+    again = lines(home, "sessions", "export", "--all")
+    assert sorted_by_session(again) == sorted_by_session(state)
+    assert lines(home, "sessions", "import", str(file))[0]["present"] == 3
+    # The title is somebody else's: it gets a number
+    file.write_text(argos(home, "sessions", "export", "one").stdout.replace('"id":"one"', '"id":"uno"'))
+    assert lines(home, "sessions", "import", str(file))[0]["sessions"] == 1
+    assert shown(home, "uno")["session"]["title"] == "first #3"
+    file.write_text("nonsense\n")
+    assert argos(home, "sessions", "import", str(file)).returncode == 1
