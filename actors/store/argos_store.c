@@ -31,6 +31,36 @@ s_wal_hook (void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+static void
+s_close (argos_store_t *self)
+{
+    argos_store_finalize (self);
+    sqlite3_close (self->db);
+    argos_store_free_services (self);
+    self->db = NULL;
+}
+
+//  That what is needed first can be read; the first write is the start itself.
+
+static int
+s_probe (argos_store_t *self)
+{
+    if (argos_store_exec (self, "SELECT count (*) FROM sqlite_schema") != 0)
+        return -1;
+    sqlite3_stmt *stmt = argos_store_prepare (self, "SELECT 1 FROM sqlite_schema WHERE name ="
+                                                    " 'message_words'");
+    bool made = stmt && sqlite3_step (stmt) == SQLITE_ROW;
+    sqlite3_finalize (stmt);
+    if (!made)
+        return self->failed ? -1 : 0;
+    int rc = argos_store_exec (self, "SELECT 1 FROM sessions LIMIT 1; SELECT 1 FROM queue LIMIT 1;"
+                                     "SELECT max (id) FROM messages;");
+    if (rc == 0 && argos_store_exec (self, "SELECT 1 FROM message_words ('\"\"');"
+                                           "SELECT 1 FROM message_trigrams ('\"\"');") != 0)
+        rc = argos_store_search_damaged (self) ? 0 : -1;
+    return rc;
+}
+
 static int
 s_open (argos_store_t *self, const char *path, char *reason)
 {
@@ -63,13 +93,32 @@ s_open (argos_store_t *self, const char *path, char *reason)
     sqlite3_wal_hook (self->db, s_wal_hook, self); //  Takes the place of SQLite's own checkpoints
     if (rc == 0 && argos_store_rank_init (self) != 0)
         snprintf (reason, REASON_SIZE, "this SQLite (%s) has no FTS5", sqlite3_libversion ());
-    else if (rc == 0 && argos_store_start (self, reason) == 0)
+    else if (rc == 0 && s_probe (self) == 0 && argos_store_start (self, reason) == 0)
         return 0;
     if (!*reason)
         snprintf (reason, REASON_SIZE, "can't use %.120s: %.100s", path,
             (self->failed & 0xff) == SQLITE_BUSY ? "another process has it open"
                                                  : sqlite3_errmsg (self->db));
     return -1;
+}
+
+//  Lock, look, migrate; and once more after a repair, when it was damaged or is marked so by the
+//  process before.
+
+static int
+s_open_whole (argos_store_t *self, const char *path, char *reason)
+{
+    bool marked = argos_store_marked (path);
+    int rc = marked ? -1 : s_open (self, path, reason);
+    if (rc == 0 || !(marked || self->damaged))
+        return rc;
+    s_close (self);
+    self->damaged = false;
+    self->failed = 0;
+    *reason = 0;
+    if (argos_store_repair (path, self->now, self->info.repaired, reason) != 0)
+        return -1;
+    return s_open (self, path, reason);
 }
 
 argos_store_t *
@@ -90,7 +139,7 @@ argos_store_new (const char *path, int64_t now, char *reason)
     self->space_min = 64 * ARGOS_STORE_MIB;
     self->messages_dropped = true; //  An earlier process may have left some
     argos_store_blob_defaults (&self->blobs);
-    if (s_open (self, path, reason) != 0) {
+    if (s_open_whole (self, path, reason) != 0) {
         argos_store_destroy (&self);
         return NULL;
     }
@@ -112,10 +161,11 @@ argos_store_destroy (argos_store_t **self_p)
     *self_p = NULL;
     argos_store_finalize (self);
     argos_store_backup_end (self);
+    if (self->damaged && self->path)
+        argos_store_mark (self->path, "");
     if (self->db && self->path && !self->broken)
         sqlite3_wal_checkpoint_v2 (self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    sqlite3_close (self->db);
-    argos_store_free_services (self);
+    s_close (self);
     free (self->path);
     free (self->ballast);
     free (self->page.data);

@@ -23,9 +23,10 @@ typedef struct {
 } argos_store_keep_t;
 
 typedef struct {
-    char store_id[33]; //  Identity of this database, new at creation
-    int64_t boot;      //  Number of this start, from 1
-    int64_t commit_us; //  What the commit of this start took, usec
+    char store_id[33];  //  Identity of this database, new at creation
+    int64_t boot;       //  Number of this start, from 1
+    int64_t commit_us;  //  What the commit of this start took, usec
+    char repaired[256]; //  What was put right at this start, "" = nothing
 } argos_store_info_t;
 
 //  Limits of blobs
@@ -38,7 +39,8 @@ typedef struct {
 
 //  Opens (or creates and migrates) the database at path (":memory:" for the simulator), counts the
 //  boot and ends every lease held by an in-process session of an earlier boot (holder with a third
-//  component), with strikes. Returns the store, or NULL with a sentence in reason (at least 256
+//  component), with strikes. A file that is damaged is repaired first, as far as nothing is lost by
+//  it. Returns the store, or NULL with a sentence in reason (at least 256
 //  bytes).
 argos_store_t *argos_store_new (const char *path, int64_t now, char *reason);
 

@@ -147,6 +147,8 @@ s_start (self_t *self, const argos_store_actor_config_t *config)
     const argos_store_info_t *info = argos_store_info (self->store);
     argos_log (ARGOS_LOG_INFO, "store", "open", "sqlite=%s boot=%" PRId64 " commit_us=%" PRId64,
         sqlite3_libversion (), info->boot, info->commit_us);
+    if (*info->repaired)
+        argos_log (ARGOS_LOG_WARN, "store", "repaired", "what=\"%s\"", info->repaired);
     if (config->info)
         *config->info = *info;
     return true;

@@ -438,8 +438,12 @@ argos_store_file_restore (const char *backup, const char *path, int64_t now,
             rename (*ret_aside, path);
         rc = -1;
     }
-    if (rc == 0)
+    if (rc == 0) {
+        char *mark = s_beside (path, "-damaged"); //  What was, is aside
+        unlink (mark);
+        free (mark);
         s_sync_folder (path);
+    }
     else
         unlink (fresh);
     free (fresh);

@@ -296,6 +296,7 @@ struct argos_store {
     char *ballast;                                  //  Path of the ballast file, NULL in memory
     bool ballast_held;                              //  It is there
     int failed;                      //  Extended result code of what went wrong, 0 = nothing
+    bool damaged;                    //  Something of it was that the file is damaged
     int64_t now;                     //  Of the request at hand, msec
     int64_t last_seq;                //  Last number of a row given out
     int64_t last_lease;              //  Last lease number given out
@@ -542,6 +543,9 @@ argos_store_op_fn argos_store_session_create, argos_store_session_ensure,
     argos_store_session_delete, argos_store_session_prune;
 
 //  argos_store_search.c
+//  Whether what has failed is an index of search, which is made anew then: the failure is dealt
+//  with.
+bool argos_store_search_damaged (argos_store_t *self);
 argos_store_op_fn argos_store_session_search;
 //  One slice of indexing; of removing the messages of deleted sessions. True when there is more.
 bool argos_store_index_messages (argos_store_t *self);
@@ -597,6 +601,16 @@ bool argos_store_blob_prune (argos_store_t *self);
 
 //  argos_store_record.c: small rows of actors
 argos_store_op_fn argos_store_record_get, argos_store_record_put, argos_store_record_list;
+
+//  argos_store_repair.c
+#define ARGOS_STORE_REPAIR_MAX 256 //  Bytes of a sentence, terminated
+//  Whether the database at path was found to be damaged; notes that (suffix "").
+bool argos_store_marked (const char *path);
+void argos_store_mark (const char *path, const char *suffix);
+//  Puts right what can be made again; there must be no connection to it. Returns 0 with a sentence
+//  in done; or -1 with one in reason (256 bytes).
+int argos_store_repair (
+    const char *path, int64_t now, char done[static ARGOS_STORE_REPAIR_MAX], char *reason);
 
 //  argos_store_file.c: path as an URI of SQLite, with options behind it; new.
 char *argos_store_uri (const char *path, const char *options);

@@ -78,8 +78,8 @@ s_slice_end (argos_store_t *self, int64_t mark, int *ret_rows)
 //  Whether what has failed is an index of search: it holds nothing that is not elsewhere. The
 //  failure is dealt with then.
 
-static bool
-s_damaged (argos_store_t *self)
+bool
+argos_store_search_damaged (argos_store_t *self)
 {
     if (self->failed != SQLITE_CORRUPT_VTAB)
         return false;
@@ -94,7 +94,7 @@ s_damaged (argos_store_t *self)
 static bool
 s_undone (argos_store_t *self)
 {
-    bool damaged = s_damaged (self);
+    bool damaged = argos_store_search_damaged (self);
     if (damaged && !sqlite3_get_autocommit (self->db))
         argos_store_exec (self, "ROLLBACK");
     return damaged;
@@ -296,7 +296,7 @@ s_search (search_t *self, int64_t newest)
         return true;
     if (self->query->kind != ARGOS_QUERY_PLAIN && !self->store->index_damaged) {
         bool whole = s_search_index (self, newest);
-        if (!s_damaged (self->store))
+        if (!argos_store_search_damaged (self->store))
             return whole;
         self->count = self->found = 0;
         self->next = 0;

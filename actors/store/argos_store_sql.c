@@ -202,6 +202,10 @@ s_fail (argos_store_t *self)
         self->failed = sqlite3_extended_errcode (self->db);
     if (!self->failed)
         self->failed = SQLITE_ERROR;
+    //  A damaged index of search is another matter: it is made anew while we run
+    if (((self->failed & 0xff) == SQLITE_CORRUPT && self->failed != SQLITE_CORRUPT_VTAB) ||
+        self->failed == SQLITE_NOTADB)
+        self->damaged = true;
 }
 
 static sqlite3_stmt *

@@ -410,14 +410,14 @@ a_deleted_session_takes_its_handoff_along (void **state)
     kit_free (kit);
 }
 
-//  Three thousand steps of several gateways, each on what it saw last: at most one has it, no step
+//  A thousand steps of several gateways, each on what it saw last: at most one has it, no step
 //  is half made, and what the session says is what the row says.
 
 static void
 interleavings_keep_one_owner (void **state)
 {
     (void) state;
-    enum { GATEWAYS = 3, SESSIONS = 4, STEPS = 3000 };
+    enum { GATEWAYS = 3, SESSIONS = 4, STEPS = 1000 };
     static const char *const types[] = { "handoff.claim", "handoff.heartbeat", "handoff.complete",
         "handoff.fail" };
     struct {
