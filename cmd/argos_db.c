@@ -128,11 +128,11 @@ s_compact (argos_cli_t *self)
         return argos_cli_error (self, CLI_FAILED, "unsupported",
             "this file was made by an older argosd: stop argosd and do it once again");
     if (self->json)
-        argos_cli_print (json_pack ("{s:I, s:I}", "before", (json_int_t) (before * size), "after",
-            (json_int_t) (total * size)));
+        argos_cli_print (json_pack ("{s:I, s:I}", "before", (json_int_t) before * size, "after",
+            (json_int_t) total * size));
     else
-        printf ("%lld bytes before, %lld after\n", (long long) (before * size),
-            (long long) (total * size));
+        printf (
+            "%lld bytes before, %lld after\n", (long long) before * size, (long long) total * size);
     return CLI_OK;
 }
 

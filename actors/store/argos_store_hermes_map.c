@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TEXT_MAX 262144       //  Bytes of a text
+#define TITLE_MAX 400         //  Bytes of a title
 #define SMALL_MAX 255         //  Bytes of a name
 #define TIME_MAX 4102444800.0 //  Seconds: a time behind 2100 is none
 
@@ -96,6 +97,18 @@ const size_t argos_store_hermes_usage_count =
 //  ------------------------------------------------------------------------------------------------
 //  Values
 
+//  How many bytes a character has that begins with this one, 0 = none does.
+
+static size_t
+s_length (unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc0 || first >= 0xf8)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 //  Bytes of the character at text, 0 = it is none: too long, too short, a surrogate, above the
 //  last.
 
@@ -103,22 +116,19 @@ static size_t
 s_character (const unsigned char *text, size_t size)
 {
     static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t length = text[0] < 0x80   ? 1
-                    : text[0] < 0xc0 ? 0
-                    : text[0] < 0xe0 ? 2
-                    : text[0] < 0xf0 ? 3
-                    : text[0] < 0xf8 ? 4
-                                     : 0;
-    if (length < 2 || length > size)
-        return length == 1 ? 1 : 0;
+    size_t length = s_length (text[0]);
+    if (length < 2)
+        return length;
     unsigned code = text[0] & (0x7fu >> length);
+    if (length > size)
+        return 0;
     for (size_t i = 1; i < length; i++) {
         if ((text[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (text[i] & 0x3fu);
     }
-    return code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0
-                                                                                         : length;
+    bool wrong = code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
+    return wrong ? 0 : length;
 }
 
 static json_t *
@@ -218,11 +228,13 @@ s_platform (const char *name)
     char target[33];
     size_t size = 0;
     for (; name && *name && size < sizeof target - 1; name++) {
-        char letter = *name >= 'A' && *name <= 'Z' ? (char) (*name + 'a' - 'A') : *name;
+        unsigned char letter = (unsigned char) *name;
+        if (letter >= 'A' && letter <= 'Z')
+            letter = (unsigned char) (letter + 'a' - 'A');
         bool word = letter >= 'a' && letter <= 'z';
         bool later = (letter >= '0' && letter <= '9') || letter == '_';
         if (word || (later && size))
-            target[size++] = letter;
+            target[size++] = (char) letter;
         else if (size)
             target[size++] = '_';
     }
@@ -278,7 +290,7 @@ static void
 s_set_title (json_t *session, sqlite3_stmt *stmt)
 {
     const char *source = (const char *) sqlite3_column_text (stmt, S_TITLE_SOURCE);
-    s_set_text (session, "title", stmt, S_TITLE, 4 * 100);
+    s_set_text (session, "title", stmt, S_TITLE, TITLE_MAX);
     if (!json_object_get (session, "title"))
         return;
     bool automatic = source && (strcmp (source, "derived") == 0 || strcmp (source, "llm") == 0);

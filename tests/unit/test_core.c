@@ -106,8 +106,7 @@ test_roles (void **state)
     pair_accepted (1, "b");
     core_send (1, "{\"type\":\"x\",\"id\":\"c\",\"to\":\"topic:run.1\"}", NULL);
     core_expect_refused (1, "c", "denied");
-    argos_sim_part_t part = { "{\"type\":\"route.bind\",\"to\":\"store\"}",
-        "{\"key\":\"k\",\"session_id\":\"s\"}" };
+    argos_sim_part_t part = { "{\"type\":\"session.create\",\"to\":\"store\"}", "{\"id\":\"s\"}" };
     argos_sim_net_commit (
         core_kit_net, 1, ARGOS_ROLE_LOCAL, "{\"type\":\"commit\",\"id\":\"d\"}", &part, 1);
     argos_sim_net_settle (core_kit_net);
