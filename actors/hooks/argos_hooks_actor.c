@@ -52,7 +52,8 @@ typedef struct {
     argos_terminal_t *terminal; //  What runs, NULL = nothing
     job_t *jobs;                //  The first one is what runs
     size_t count;               //  How many
-    int input_fd;               //  Of what runs
+    int input_fd;               //  Of what runs, -1 = none
+    bool broken;                //  The first job could not be started: it is over at the next turn
 } runner_t;
 
 struct hooks {
@@ -206,38 +207,47 @@ s_quote (FILE *out, const char *word)
     fputc ('\'', out);
 }
 
+//  The line for the shell that runs a program with its input. Returns 0 or an errno.
+
+static int
+s_line (runner_t *self, const argos_hook_t *hook, char line[static COMMAND_MAX])
+{
+    int error = s_open_input (self, self->jobs->input);
+    FILE *out = error ? NULL : fmemopen (line, COMMAND_MAX, "w");
+    if (!out)
+        return error ? error : errno;
+    fputs ("exec ", out);
+    s_quote (out, hook->program);
+    fprintf (out, " </proc/%ld/fd/%d", (long) getpid (), self->input_fd);
+    return fclose (out) == 0 ? 0 : errno;
+}
+
+//  Starts the first job, unless something runs. What can't be started is over at the next turn.
+
 static void
 s_start (runner_t *self)
 {
-    while (self->jobs && !self->terminal) {
-        const argos_hook_t *hook = &self->hooks->list[self->index];
-        const job_t *job = self->jobs;
-        char command[COMMAND_MAX] = "", reason[256] = "no room for its input";
-        int64_t now = argos_shell_now (), patience = hook->timeout_ms;
-        if (job->question && job->question->due - now < patience)
-            patience = job->question->due - now;
-        FILE *out = fmemopen (command, sizeof command, "w");
-        int error = !out || patience <= 0 ? ETIME : s_open_input (self, job->input);
-        if (out) {
-            fputs ("exec ", out);
-            s_quote (out, hook->program);
-            fprintf (out, " </proc/%ld/fd/%d", (long) getpid (), self->input_fd);
-            fclose (out);
-        }
-        argos_terminal_task_t task = { .command = command,
-            .workdir = hook->folder,
-            .timeout_ms = patience,
-            .output_max = OUTPUT_MAX };
-        if (!error)
-            self->terminal =
-                argos_terminal_new (self->hooks->epoll_fd, &task, now, reason, sizeof reason);
-        if (!self->terminal) {
-            argos_log (ARGOS_LOG_WARN, NAME, "not started", "hook=%s reason=\"%s\"", hook->name,
-                error == ETIME ? "no time is left" : reason);
-            s_over (self, "", true);
-            return; //  It has gone on by itself
-        }
-    }
+    const argos_hook_t *hook = &self->hooks->list[self->index];
+    const job_t *job = self->jobs;
+    char line[COMMAND_MAX] = "", reason[256] = "no time is left";
+    if (!job || self->terminal || self->broken)
+        return;
+    int64_t now = argos_shell_now (), patience = hook->timeout_ms;
+    if (job->question && job->question->due - now < patience)
+        patience = job->question->due - now;
+    argos_terminal_task_t task = {
+        .command = line, .workdir = hook->folder, .timeout_ms = patience, .output_max = OUTPUT_MAX
+    };
+    int error = patience > 0 ? s_line (self, hook, line) : 0;
+    if (error)
+        snprintf (reason, sizeof reason, "its input can't be made (errno %d)", error);
+    else if (patience > 0)
+        self->terminal =
+            argos_terminal_new (self->hooks->epoll_fd, &task, now, reason, sizeof reason);
+    self->broken = !self->terminal;
+    if (self->broken)
+        argos_log (
+            ARGOS_LOG_WARN, NAME, "not started", "hook=%s reason=\"%s\"", hook->name, reason);
     s_arm (self->hooks);
 }
 
@@ -306,11 +316,15 @@ s_turn (hooks_t *self)
     int64_t now = argos_shell_now ();
     for (size_t i = 0; i < self->count; i++) {
         runner_t *runner = &self->runners[i];
-        if (!runner->terminal)
-            continue;
-        argos_terminal_turn (runner->terminal, now);
-        if (argos_terminal_over (runner->terminal))
-            s_finish (runner);
+        if (runner->broken) {
+            runner->broken = false;
+            s_over (runner, "", true);
+        }
+        else if (runner->terminal) {
+            argos_terminal_turn (runner->terminal, now);
+            if (argos_terminal_over (runner->terminal))
+                s_finish (runner);
+        }
     }
     s_reload (self);
     s_arm (self);
@@ -328,7 +342,9 @@ s_arm (hooks_t *self)
     int64_t due = INT64_MAX;
     for (size_t i = 0; i < self->count; i++) {
         const argos_terminal_t *terminal = self->runners[i].terminal;
-        if (terminal && argos_terminal_due (terminal) < due)
+        if (self->runners[i].broken)
+            due = 0;
+        else if (terminal && argos_terminal_due (terminal) < due)
             due = argos_terminal_due (terminal);
     }
     argos_shell_timer (self->shell, due < INT64_MAX ? due : -1, s_on_due, self);

@@ -1,5 +1,4 @@
 """Stop and restart: what runs may end first, what comes meanwhile waits, who asked is told, and a loop is none."""
-import json
 import signal
 import uuid
 
@@ -95,6 +94,7 @@ def test_who_asks_for_a_restart_is_told_after_it_and_a_loop_is_refused(daemon):
     chat.peer.close()
 
 
+@pytest.mark.skipif(PLACEMENT != "one", reason="a child drains by itself, and is not told who asked")
 def test_a_turn_that_asks_is_not_waited_for(daemon):
     (daemon.home / "argos.yaml").write_text("gateway: {drain_timeout_s: 60}\n")
     daemon.start()
@@ -104,6 +104,5 @@ def test_a_turn_that_asks_is_not_waited_for(daemon):
     chat.event("turn.delta")
     restart(chat, run_id=running)
     assert daemon.wait() == 75
-    if PLACEMENT == "one":
-        daemon.wait_log("event=drained left=nothing")
+    daemon.wait_log("event=drained left=nothing")
     chat.peer.close()
