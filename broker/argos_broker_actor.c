@@ -149,6 +149,16 @@ s_take_answer (broker_t *self)
 }
 
 static void
+s_take_snapshot (broker_t *self, zmsg_t *msg)
+{
+    char *text = zmsg_popstr (msg);
+    argos_core_clock (self->core, s_mono (), s_wall ());
+    if (text)
+        argos_core_snapshot (self->core, text);
+    zstr_free (&text);
+}
+
+static void
 s_take_command (broker_t *self)
 {
     zmsg_t *msg = zmsg_recv_nowait (self->pipe);
@@ -157,6 +167,8 @@ s_take_command (broker_t *self)
     char *command = zmsg_popstr (msg);
     if (!command || streq (command, "$TERM"))
         self->terminated = true;
+    else if (streq (command, "SNAPSHOT"))
+        s_take_snapshot (self, msg);
     zstr_free (&command);
     zmsg_destroy (&msg);
 }

@@ -3,8 +3,15 @@
 //  Listens on inproc (our own actors, role core), on ipc (peers on this host) and on tcp (peers
 //  that have a key, by CURVE). Each listener is a ROUTER of its own, so that who is behind a
 //  connection is known by where it came in; over tcp the auth actor says whose key it was, and what
-//  comes without a known key is cut. In:    $TERM    Out: READY | FAILED reason Owner: the
-//  supervisor. It ends the process when this actor fails. Store and auth actor are up before.
+//  comes without a known key is cut.
+//
+//  In:    $TERM | SNAPSHOT text (argos_core_snapshot)
+//
+//  Out:   READY | FAILED reason
+//
+//  Owner: the supervisor. It ends the process when this actor fails. Store and auth actor are up
+//  before.
+//
 //  Limits: 1 MiB a frame, 133 frames a message; 4,096 messages a connection in the socket, beyond
 //  which its session gets nothing new.
 

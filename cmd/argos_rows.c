@@ -37,6 +37,7 @@ static const column_t peers[] = {
     { "IDLE", "idle_ms", NULL, 6, AGE },
     { "MUTED", "muted", NULL, 5, TEXT },
     { "DRAINED", "drained", NULL, 7, TEXT },
+    { "BUILD", "build", NULL, 24, TEXT },
     { NULL, NULL, NULL, 0, TEXT },
 };
 

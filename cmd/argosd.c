@@ -5,7 +5,8 @@
 //  is a child of another argosd). `argosd join` makes a home for a node, and ends; so do
 //  the commands of `argos` that argosd does (argosd_host.h). Exit codes: 0
 //  after SIGTERM or SIGINT, 75 after SIGUSR1 (a planned restart), 78 for a bad configuration, 2 for
-//  a wrong command line, 1 for everything else, with one sentence.
+//  a wrong command line, 1 for everything else, with one sentence. A node that has joined starts
+//  its actors anew, in the same process, when its core has other settings (argosd_follow.h).
 //
 //  Invariant: signals are blocked before the first thread exists and are read from one signalfd.
 
@@ -36,6 +37,7 @@
 #define EXIT_RESTART 75  //  EX_TEMPFAIL: the service manager starts us again
 #define EXIT_CONFIG 78   //  EX_CONFIG
 #define STOP_S 30        //  For the stop behind a drain
+#define AGAIN (-1)       //  No exit: there are other settings
 
 //  ---------------------------------------------------------------------------------------------
 //  The process
@@ -67,6 +69,7 @@ s_set_up (char *reason, size_t size)
     sigaddset (&set, SIGTERM);
     sigaddset (&set, SIGHUP);
     sigaddset (&set, SIGUSR1);
+    sigaddset (&set, ARGOSD_FOLLOW_SIGNAL);
     pthread_sigmask (SIG_BLOCK, &set, NULL);
     signal (SIGPIPE, SIG_IGN);
     umask (0077);
@@ -136,14 +139,26 @@ s_drain (argos_supervisor_t *supervisor, const argosd_reload_t *reload)
     argos_log (ARGOS_LOG_INFO, NAME, "drained", "left=%s", empty ? "nothing" : "turns");
 }
 
-//  Start everything, serve until told otherwise, stop everything. Returns the exit code.
+//  The exit code of an end by a signal
+
+static int
+s_code (const argosd_follow_t *follow, int signal)
+{
+    if (signal == ARGOSD_FOLLOW_SIGNAL && follow)
+        return AGAIN;
+    argos_log (ARGOS_LOG_INFO, NAME, "stopping", "signal=%d", signal);
+    return signal == SIGUSR1 ? EXIT_RESTART : EXIT_SUCCESS;
+}
+
+//  Start everything, serve until told otherwise, stop everything. Returns the exit code, or AGAIN.
 
 static int
 s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_config_t *config,
-    int signal_fd)
+    argosd_follow_t *follow, int signal_fd)
 {
     char reason[512];
-    argosd_actors_t *actors = argosd_actors_new (place, home, config, reason, sizeof reason);
+    argosd_actors_t *actors =
+        argosd_actors_new (place, home, config, follow, reason, sizeof reason);
     if (!actors) {
         fprintf (stderr, NAME ": %s\n", reason);
         return EXIT_CONFIG;
@@ -154,18 +169,18 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
     int code = EXIT_FAILURE;
     int signal = argos_supervisor_start (supervisor, signal_fd);
     if (signal == 0) {
-        s_say_ready (place, home, config);
+        if (!follow || follow->known)
+            s_say_ready (place, home, config);
         signal = argos_supervisor_run (supervisor);
     }
-    if (!place->child)
+    if (signal > 0)
+        code = s_code (follow, signal);
+    if (!place->child && code != AGAIN)
         sd_notify (0, "STOPPING=1");
-    if (signal > 0) {
-        code = signal == SIGUSR1 ? EXIT_RESTART : EXIT_SUCCESS;
-        argos_log (ARGOS_LOG_INFO, NAME, "stopping", "signal=%d", signal);
+    if (signal > 0)
         s_drain (supervisor, &reload);
-        if (code == EXIT_RESTART && place->core)
-            argosd_restarts_note (home->path);
-    }
+    if (code == EXIT_RESTART && place->core)
+        argosd_restarts_note (home->path);
     if (code == EXIT_FAILURE) {
         const char *why = argosd_actors_reason (actors);
         fprintf (
@@ -192,10 +207,11 @@ s_warn (void *arg, const char *sentence)
     argos_log (ARGOS_LOG_WARN, NAME, "warning", "reason=\"%s\"", sentence);
 }
 
-//  Read the settings and serve with them. Returns the exit code.
+//  Read the settings and serve with them. Returns the exit code, or AGAIN.
 
 static int
-s_configure (argosd_home_t *home, const argosd_line_t *line, int signal_fd)
+s_configure_once (
+    argosd_home_t *home, const argosd_line_t *line, argosd_follow_t *follow, int signal_fd)
 {
     static argosd_place_t place;
     char reason[1024] = "";
@@ -207,16 +223,39 @@ s_configure (argosd_home_t *home, const argosd_line_t *line, int signal_fd)
     if (line->port >= 0)
         config->http.port = line->port;
     argos_log_level (config->log_level);
-    if (*config->provider.problem)
+    if (*config->provider.problem && (!follow || follow->known))
         argos_log (ARGOS_LOG_WARN, NAME, "provider", "problem=\"%s\"", config->provider.problem);
     int code = EXIT_CONFIG;
     if ((line->visit || argosd_home_share (home, config->ipc_group, reason, sizeof reason) == 0) &&
         argosd_place_make (&place, &line->place, home, config, reason, sizeof reason) == 0)
-        code = s_serve (&place, home, config, signal_fd);
+        code = s_serve (&place, home, config, follow, signal_fd);
     else
         fprintf (stderr, NAME ": %s\n", reason);
     argos_key_wipe (&place.key);
     argos_config_destroy (&config);
+    return code;
+}
+
+//  A home that has joined is a node by itself; its children have its settings from it.
+
+static int
+s_configure (argosd_home_t *home, argosd_line_t *line, int signal_fd)
+{
+    char reason[PATH_MAX + 64];
+    argosd_follow_t follow;
+    if (argosd_follow_open (&follow, home, reason, sizeof reason) != 0) {
+        fprintf (stderr, NAME ": %s\n", reason);
+        return EXIT_CONFIG;
+    }
+    if (!*follow.node || line->place.child || line->place.only)
+        return s_configure_once (home, line, NULL, signal_fd);
+    if (!line->place.node)
+        line->place.node = follow.node;
+    bool other = strcmp (line->place.node, follow.node) != 0;
+    int code;
+    do
+        code = s_configure_once (home, line, other ? NULL : &follow, signal_fd);
+    while (code == AGAIN);
     return code;
 }
 

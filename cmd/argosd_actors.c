@@ -38,6 +38,7 @@ struct argosd_actors {
     argos_core_service_t *limits;                    //  Of particular services; ours
     char **services;       //  To be declared: those of the configuration, one of each adapter; ours
     char *tokens;          //  Their records, for the broker
+    char *snapshot;        //  Settings for the nodes; ours
     argosd_peers_t *peers; //  All actors but the core
     argos_supervised_t table[ACTORS_MAX]; //  In order of starting
     size_t count;                         //  Rows
@@ -190,6 +191,10 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->tokens = json_dumps (tokens, JSON_COMPACT);
     self->broker.core.tokens = self->tokens;
     json_decref (tokens);
+    self->snapshot = argos_config_snapshot (config);
+    self->broker.core.snapshot = self->snapshot;
+    if (!self->snapshot)
+        argos_log (ARGOS_LOG_WARN, "argosd", "settings", "shared=no reason=\"they are too many\"");
     self->broker.bind = place->bind;
     self->broker.services = (const char *const *) self->services;
     snprintf (self->keys, sizeof self->keys, "%.*s/" ARGOS_KEY_FOLDER, PATH_MAX - 16, home->path);
@@ -225,7 +230,7 @@ s_read_server (argosd_actors_t *self, const argosd_place_t *place, const argosd_
 
 argosd_actors_t *
 argosd_actors_new (const argosd_place_t *place, const argosd_home_t *home,
-    const argos_config_t *config, char *reason, size_t size)
+    const argos_config_t *config, argosd_follow_t *follow, char *reason, size_t size)
 {
     argosd_actors_t *self = calloc (1, sizeof *self);
     if (!self)
@@ -237,8 +242,15 @@ argosd_actors_new (const argosd_place_t *place, const argosd_home_t *home,
     }
     self->peers = argosd_peers_new (place, home, config, self->core_token,
         (const char (*)[ARGOS_TOKEN_MAX]) self->adapter_tokens);
-    self->count +=
-        argosd_peers_table (self->peers, self->table + self->count, ACTORS_MAX - self->count);
+    if (follow) {
+        follow->link = (argos_link_t){
+            .endpoint = place->broker, .key = place->keyed ? &place->key : NULL, .node = place->node
+        };
+        s_add (self, "follow", argosd_follow_actor, follow, ARGOS_RESTART_ALONE);
+    }
+    if (!follow || follow->known)
+        self->count +=
+            argosd_peers_table (self->peers, self->table + self->count, ACTORS_MAX - self->count);
     if (rc != 0)
         argosd_actors_destroy (&self);
     return self;
@@ -258,6 +270,7 @@ argosd_actors_destroy (argosd_actors_t **self_p)
     free (self->limits);
     json_decref (self->daemon.platforms);
     free (self->tokens);
+    free (self->snapshot);
     sodium_memzero (self, sizeof *self);
     free (self);
     *self_p = NULL;

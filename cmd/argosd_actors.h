@@ -9,14 +9,16 @@
 
 #include "argos_config.h"
 #include "argos_supervisor.h"
+#include "argosd_follow.h"
 #include "argosd_place.h"
 
 typedef struct argosd_actors argosd_actors_t;
 
-//  The table for this place, home and settings, all borrowed until it is destroyed. The caller's.
-//  NULL with a sentence in reason when a key can't be read.
+//  The table for this place, home and settings, all borrowed until it is destroyed. follow NULL: no
+//  node that has joined; else there is its follower, and nothing beside it before its core is
+//  known. The caller's. NULL with a sentence in reason when a key can't be read.
 argosd_actors_t *argosd_actors_new (const argosd_place_t *place, const argosd_home_t *home,
-    const argos_config_t *config, char *reason, size_t size);
+    const argos_config_t *config, argosd_follow_t *follow, char *reason, size_t size);
 
 //  NULL-safe, idempotent. The supervisor has to be gone before.
 void argosd_actors_destroy (argosd_actors_t **self_p);

@@ -353,6 +353,28 @@ argosd_home_share (argosd_home_t *self, const char *group, char *reason, size_t 
     return 0;
 }
 
+bool
+argosd_home_has (const argosd_home_t *self, const char *name)
+{
+    char path[PATH_MAX];
+    return s_inside (self, name, path, sizeof path) == 0 && access (path, F_OK) == 0;
+}
+
+int
+argosd_home_put (const argosd_home_t *self, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    return s_inside (self, name, path, sizeof path) == 0 ? s_write_file (path, text) : -1;
+}
+
+void
+argosd_home_remove (const argosd_home_t *self, const char *name)
+{
+    char path[PATH_MAX];
+    if (s_inside (self, name, path, sizeof path) == 0)
+        unlink (path);
+}
+
 void
 argosd_home_close (argosd_home_t *self)
 {

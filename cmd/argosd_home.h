@@ -1,6 +1,7 @@
 //  argosd_home - the folder of one argosd: made when it is missing, locked while it runs.
 //
 //  HOME/argos.yaml        settings, with comments
+//  HOME/node.json         of a node that has joined: what it has from its core (argosd_follow)
 //  HOME/api-key           bearer key of the HTTP API, mode 0600
 //  HOME/run/operator.token  shown by `argos`: makes it the operator, mode 0600
 //  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here
@@ -11,6 +12,7 @@
 #define ARGOSD_HOME_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -44,6 +46,14 @@ int argosd_home_share (argosd_home_t *self, const char *group, char *reason, siz
 //  The same for a process that runs beside the one that has the lock: nothing is locked or written,
 //  and there need not be a key.
 int argosd_home_visit (argosd_home_t *self, const char *path, char *reason, size_t size);
+
+//  Whether the home has that file; and writes it, whole or not at all, 0600. Returns 0, or -1 with
+//  errno.
+bool argosd_home_has (const argosd_home_t *self, const char *name);
+int argosd_home_put (const argosd_home_t *self, const char *name, const char *text);
+
+//  Removes it.
+void argosd_home_remove (const argosd_home_t *self, const char *name);
 
 //  Gives the lock back, wipes the key. Idempotent.
 void argosd_home_close (argosd_home_t *self);

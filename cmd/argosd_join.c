@@ -5,11 +5,13 @@
 
 #include "argosd_join.h"
 
+#include "argos_config.h"
 #include "argos_join.h"
 #include "argos_keys.h"
 #include "argos_schema.h"
 #include "argosd_home.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,42 +53,45 @@ s_read_ticket (argos_join_t *join, const char *ticket, char *reason, size_t size
     return rc;
 }
 
-//  The text of a new argos.yaml; the caller's.
+//  The text of a new argos.yaml
 
-static char *
-s_settings (const argos_join_t *join, const char *nodes)
+static const char settings[] =
+    "# A node that has joined: its settings come from its core, and change with them.\n"
+    "# What is written here wins. All that can be set: argos.example.yaml\n";
+
+//  Writes node.json and the key. Returns 0, or -1 with a reason; then neither was written.
+
+static int
+s_write_node (const argosd_home_t *home, const argos_join_t *join, char *reason, size_t size)
 {
-    char *text = NULL;
-    if (asprintf (&text,
-            "# The node %s, made by `argosd join`. Start it with: argosd --node %s\n"
-            "# Settings of the actors that run here (provider, agent, tools) belong here too: "
-            "argos.example.yaml\n%s",
-            join->node, join->node, nodes) < 0)
-        abort ();
-    return text;
+    if (argosd_home_has (home, ARGOS_CONFIG_NODE)) {
+        snprintf (reason, size,
+            "%s/" ARGOS_CONFIG_NODE " is there already: another node lives here", home->path);
+        return -1;
+    }
+    char *node = argos_join_node (join);
+    int rc = argosd_home_put (home, ARGOS_CONFIG_NODE, node);
+    free (node);
+    if (rc != 0)
+        snprintf (reason, size, "%s/" ARGOS_CONFIG_NODE ": %s", home->path, strerror (errno));
+    else if ((rc = argos_keys_put (home->path, &join->key, reason, size)) != 0)
+        argosd_home_remove (home, ARGOS_CONFIG_NODE);
+    return rc;
 }
 
 static int
 s_write (const argos_join_t *join, const char *path, char *reason, size_t size)
 {
     argosd_home_t home;
-    char file[PATH_MAX + 16];
-    char *nodes = argos_join_nodes (join), *settings = s_settings (join, nodes);
-    snprintf (file, sizeof file, "%s/argos.yaml", path);
-    bool there = access (file, F_OK) == 0;
     int rc = argosd_home_open (&home, path, settings, reason, size);
     if (rc == 0) {
-        rc = argos_keys_put (home.path, &join->key, reason, size);
-        if (rc == 0 && there)
-            printf ("%s is left as it is. It needs this block:\n%s", file, nodes);
+        rc = s_write_node (&home, join, reason, size);
         if (rc == 0)
             printf ("The key of %s is in %s/" ARGOS_KEY_FOLDER ". Start it with:\nargosd --home %s "
                     "--node %s\n",
                 join->node, home.path, home.path, join->node);
         argosd_home_close (&home);
     }
-    free (settings);
-    free (nodes);
     return rc;
 }
 

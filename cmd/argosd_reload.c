@@ -34,6 +34,23 @@ s_list (const json_t *list, char text[static LOG_LIST])
             json_string_value (json_array_get (list, i)));
 }
 
+//  Nodes that have joined take them over from the broker, if it is here.
+
+static void
+s_share (argosd_reload_t *self, const argos_config_t *config)
+{
+    char *text = argos_config_snapshot (config);
+    if (text) {
+        zmsg_t *msg = zmsg_new ();
+        zmsg_addstr (msg, "SNAPSHOT");
+        zmsg_addstr (msg, text);
+        argos_supervisor_tell (self->supervisor, "broker", &msg);
+    }
+    else
+        argos_log (ARGOS_LOG_WARN, NAME, "settings", "shared=no reason=\"they are too many\"");
+    free (text);
+}
+
 //  Makes the settings of config those that hold.
 
 static void
@@ -52,6 +69,7 @@ s_apply (argosd_reload_t *self, const argos_config_t *config, json_t *result)
     argos_log_level (config->log_level);
     if (json_array_size (changed))
         argos_supervisor_settings (self->supervisor, text);
+    s_share (self, config);
     free (text);
     json_object_set_new (result, "changed", changed);
     json_object_set_new (result, "restart", restart);

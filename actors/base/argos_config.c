@@ -342,7 +342,9 @@ argos_config_try (const char *home, const char *local, argos_config_warn_fn *war
     memory->origins = origins;
     memory->home = argos_config_must (strdup (home));
     json_t *schema = argos_config_schema ();
-    int rc = s_check (schema, tree, &check);
+    int rc = argos_config_under (tree, origins, home, reason, size);
+    if (rc == 0)
+        rc = s_check (schema, tree, &check);
     if (rc == 0) {
         s_fill_defaults (schema, schema, tree);
         s_fill (config, memory);

@@ -20,6 +20,7 @@
 
 #define ARGOS_CONFIG_FILE "argos.yaml"  //  Name of the file in the home
 #define ARGOS_CONFIG_LOCAL "local.yaml" //  Of the one that programs write
+#define ARGOS_CONFIG_NODE "node.json"   //  Of a node: what it has from its core; the others win
 
 typedef enum {
     ARGOS_PROVIDER_OPENAI,    //  Chat completions
@@ -154,7 +155,8 @@ typedef struct {
 //  mean port?").
 typedef void (argos_config_warn_fn) (void *arg, const char *sentence);
 
-//  Reads home/argos.yaml and local.yaml (a missing one is fine) and the environment (the table of
+//  Reads home/argos.yaml and local.yaml (a missing one is fine), under them node.json, and the
+//  environment (the table of
 //  argos_config_env; OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY; what env:NAME names).
 //  Returns a new snapshot, or NULL with one sentence in reason (size bytes, 512 is enough), which
 //  names file, line, key and what was expected: argosd then exits with 78. warn may be NULL.
@@ -175,6 +177,11 @@ void argos_config_diff (const json_t *old, const json_t *new, json_t *changed, j
 //  Sets a key in home/local.yaml (value is stolen; NULL takes it out of there), when all settings
 //  are valid then. Returns 0, or -1 with a sentence in reason, and nothing has changed.
 int argos_config_set (const char *home, const char *path, json_t *value, char *reason, size_t size);
+
+//  What the nodes of this core take over, as text (config.schema.json marks those sections by
+//  x-node), defaults filled in: without the adapters, without secrets, env: and file: unresolved.
+//  New; NULL when that is more than one message can hold (1,000,000 bytes).
+char *argos_config_snapshot (const argos_config_t *config);
 
 //  The actors that can be placed, NULL-terminated; static.
 const char *const *argos_config_actor_names (void);

@@ -70,6 +70,13 @@ const char *argos_config_place_of (const json_t *origins, const char *path);
 void argos_config_provider (
     argos_config_t *config, argos_config_memory_t *memory, const json_t *block);
 
+//  Lays home/node.json under the files' tree, as far as its sections are shared. Returns 0, or -1
+//  with a reason.
+int argos_config_under (json_t *tree, json_t *origins, const char *home, char *reason, size_t size);
+
+//  config.schema.json, new.
+json_t *argos_config_schema (void);
+
 //  Told of what is wrong: the path of a key, and what was expected there.
 typedef void (argos_config_problem_fn) (
     void *arg, const char *path, const char *expected, bool unknown);

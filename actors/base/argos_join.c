@@ -122,18 +122,16 @@ argos_join_read (argos_join_t *self, const char *ticket, char *reason, size_t si
 }
 
 char *
-argos_join_nodes (const argos_join_t *self)
+argos_join_node (const argos_join_t *self)
 {
-    char *text = NULL, quoted[2 * ARGOS_JOIN_ACTORS_MAX + 64] = "";
-    size_t used = 0;
-    for (const char *word = self->actors; *word;
-         word += strcspn (word, ","), word += *word == ',') {
-        int length = snprintf (quoted + used, sizeof quoted - used, "%s\"%.*s\"", used ? ", " : "",
-            (int) strcspn (word, ","), word);
-        used += (size_t) length;
-    }
-    if (asprintf (&text, "nodes:\n  core: {actors: [core]}\n  %s: {actors: [%s], broker: \"%s\"}\n",
-            self->node, quoted, self->broker) < 0)
+    json_t *actors = json_array ();
+    for (const char *word = self->actors; *word; word += strcspn (word, ","), word += *word == ',')
+        json_array_append_new (actors, json_stringn (word, strcspn (word, ",")));
+    json_t *node = json_pack ("{s:s,s:{s:{s:[s]},s:{s:o,s:s}}}", "node", self->node, "nodes",
+        "core", "actors", "core", self->node, "actors", actors, "broker", self->broker);
+    char *text = json_dumps (node, JSON_COMPACT);
+    json_decref (node);
+    if (!text)
         abort ();
     return text;
 }

@@ -29,8 +29,9 @@ char *argos_join_ticket (const argos_join_t *self);
 //  whole.
 int argos_join_read (argos_join_t *self, const char *ticket, char *reason, size_t size);
 
-//  The block `nodes:` of the node's argos.yaml, new.
-char *argos_join_nodes (const argos_join_t *self);
+//  The first node.json of the node: its name, and where it runs what, until its core says more.
+//  New.
+char *argos_join_node (const argos_join_t *self);
 
 //  Overwrites the secrets.
 void argos_join_wipe (argos_join_t *self);

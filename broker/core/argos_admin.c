@@ -17,6 +17,7 @@ static const struct {
     { "broker.status", argos_status_answer, "broker.status.result" },
     { "broker.stats", argos_stats_answer, "broker.stats.result" },
     { "broker.trace", argos_stats_trace, "broker.trace.result" },
+    { "config.get", argos_snapshot_answer, "config.get.result" },
 };
 
 //  Orders answer for themselves: broker.done, or refused; some only when the store has answered

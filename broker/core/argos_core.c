@@ -75,6 +75,8 @@ argos_core_new (
     self->trace = argos_trace_new (config->trace_entries);
     self->self = argos_session_new (self, 0, "broker");
     self->self->role = argos_access_core (self->access);
+    if (config->snapshot)
+        argos_core_snapshot (self, config->snapshot);
     return self;
 }
 
@@ -165,6 +167,7 @@ argos_core_destroy (argos_core_t **self_p)
         free (name);
     }
     argos_timers_term (&self->timers);
+    json_decref (self->snapshot);
     argos_access_destroy (&self->access);
     argos_keyring_destroy (&self->keyring);
     argos_frame_unref (&self->magic);

@@ -77,7 +77,8 @@ typedef struct {
     int64_t trace_entries; //  Records of the trace (65536, at most 4 MiB); 0 = none
     const char *roles; //  JSON object of argos_access_new, checked before; NULL = none; borrowed
     const char *const *ipc_roles; //  As for argos_access_new, checked before; borrowed
-    const char *tokens; //  Tokens of this start, as for argos_keyring_new; NULL = none; borrowed
+    const char *tokens;   //  Tokens of this start, as for argos_keyring_new; NULL = none; borrowed
+    const char *snapshot; //  As for argos_core_snapshot; NULL = none; borrowed by argos_core_new
 } argos_core_config_t;
 
 //  Defaults as in the comments above.
@@ -105,6 +106,10 @@ void argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans);
 
 //  The keys that are known, as text (argos_keyring_fill). Sessions of those that are gone end.
 void argos_core_keys (argos_core_t *self, const char *text, size_t size);
+
+//  The settings that nodes take over: a JSON object without secrets, so large that a message can
+//  hold it. Answered to config.get, and an entry of topic:config.snapshot when it is another one.
+void argos_core_snapshot (argos_core_t *self, const char *text);
 
 //  The connection is known to be dead (a hint): stop sending to it.
 void argos_core_gone (argos_core_t *self, uint64_t conn);

@@ -96,6 +96,8 @@ typedef struct {
     int64_t since;  //  Since then, mono msec
 } noise_t;
 
+#define BUILD_MAX 64 //  Bytes of the build in a hello
+
 //  One hello
 
 struct session {
@@ -112,6 +114,8 @@ struct session {
     char proof[ARGOS_NAME_MAX + 1];        //  Which one: its public key, or the hash of its token
     char platform[ARGOS_PLATFORM_MAX + 1]; //  That its key is for, "" = any
     char account[ARGOS_NAME_MAX + 1];      //  That its key is for, "" = any
+    char build[BUILD_MAX + 1];             //  What it is, as its hello says
+    json_t *capabilities;                  //  Of its platform, as it told last; NULL = nothing
     bool open;                             //  Welcome has been sent
     bool quiet;          //  Silent, or its connection took nothing: nothing new is leased to it
     bool drained;        //  Nothing new by order of an operator
@@ -377,6 +381,7 @@ struct argos_core {
     topic_t *topics;                  //  By name
     argos_trie_t *patterns;           //  Lists of pattern_t by text
     argos_trace_t *trace;             //  What happened; NULL = not kept
+    json_t *snapshot;                 //  Settings that nodes take over; NULL = none
     traffic_t traffic;                //  Of all, also those that are gone
     int64_t stored;                   //  Answers of the store
     int64_t rings_bytes;              //  All rings together
@@ -596,6 +601,9 @@ void argos_stats_note (argos_core_t *self, argos_trace_note_t note);
 int32_t argos_stats_tick (const argos_core_t *self, int64_t wall);
 json_t *argos_stats_answer (session_t *session, json_t *asked);
 json_t *argos_stats_trace (session_t *session, json_t *asked);
+
+//  argos_snapshot.c
+json_t *argos_snapshot_answer (session_t *session, json_t *asked);
 
 //  argos_status.c
 json_t *argos_status_answer (session_t *session, json_t *asked);

@@ -19,6 +19,7 @@
 
 typedef struct {
     const char *name;    //  Borrowed from the body
+    const char *build;   //  The same; "" when it does not say
     json_int_t instance; //  Start of the process
     json_t *leases;      //  Borrowed; may be NULL
 } hello_t;
@@ -70,7 +71,8 @@ s_read_hello (json_t *body, hello_t *ret_hello, char *text, size_t size)
         return "hello needs an instance, a number that grows with each start";
     if (leases && (!json_is_array (leases) || json_array_size (leases) > HELLO_LEASES_MAX))
         return "leases is a list of at most 4096";
-    *ret_hello = (hello_t){ name, json_integer_value (instance), leases };
+    const char *build = json_string_value (json_object_get (body, "build"));
+    *ret_hello = (hello_t){ name, build ? build : "", json_integer_value (instance), leases };
     return NULL;
 }
 
@@ -236,6 +238,7 @@ s_begin (argos_core_t *self, const argos_who_t *who, session_t *session,
 {
     session->instance = hello->instance;
     session->via = who->via;
+    memcpy (session->build, hello->build, strlen (hello->build) + 1); //  Bounded by its schema
     s_set_holder (session);
     HASH_ADD (hh, self->sessions, conn, sizeof session->conn, session);
     HASH_ADD (hh_name, self->names, name, (unsigned) strlen (session->name), session);

@@ -122,6 +122,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "handoff.state", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.list", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.fail", "store" },
+    { "operator", ARGOS_RULE_SEND, "config.get", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "peer.drain", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "pairing.*", "actor:gateway" },
     { "operator", ARGOS_RULE_SEND, "service.pause", "actor:broker" },
@@ -140,7 +141,7 @@ const char *const argos_roles_ipc[] = { "adapter", "client", "tool", NULL };
 const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", "job", "deliver",
     "tool", "daemon", NULL };
 
-const char *const argos_roles_core_topics[] = { "run", "out", "hook", NULL };
+const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
     "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", "daemon", "hooks", NULL };

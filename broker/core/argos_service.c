@@ -332,6 +332,11 @@ s_serve (session_t *session, json_t *body, argos_err_t *ret_code, service_t **re
     worker->slots = json_integer_value (slots);
     json_t *weight = json_object_get (body, "weight");
     worker->weight = weight ? json_integer_value (weight) : 1; //  1 to 100, by its schema
+    json_t *capabilities = json_object_get (body, "capabilities");
+    if (capabilities) { //  Known members only, by its schema: some hundred bytes
+        json_decref (session->capabilities);
+        session->capabilities = json_incref (capabilities);
+    }
     *ret_code = ARGOS_OK;
     *ret_service = service;
     return NULL;

@@ -109,6 +109,7 @@ argos_session_free (session_t *session)
     HASH_FIND (hh_name, self->names, session->name, strlen (session->name), other);
     if (other == session)
         HASH_DELETE (hh_name, self->names, session);
+    json_decref (session->capabilities);
     free (session);
 }
 

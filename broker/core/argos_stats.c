@@ -67,6 +67,10 @@ s_peer (const session_t *session)
     s_add (peer, "window_used", session->got_messages - session->settled_messages);
     s_add_traffic (peer, &session->traffic);
     s_add (peer, "idle_ms", self->mono - session->heard);
+    if (*session->build)
+        json_object_set_new (peer, "build", json_string (session->build));
+    if (session->capabilities)
+        json_object_set (peer, "capabilities", session->capabilities);
     json_object_set_new (peer, "muted", json_boolean (session->quiet));
     json_object_set_new (peer, "drained", json_boolean (session->drained));
     return peer;

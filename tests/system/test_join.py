@@ -7,9 +7,10 @@ import threading
 
 import pytest
 
-from conftest import BUILD, DEADLINE_S, PLACEMENT, wait_until
+from conftest import BUILD, DEADLINE_S, PLACEMENT, Argosd, wait_until
 from edge import free_port
 from test_gateway import Chat
+from test_provider_wire import answer, provider  # noqa: F401
 
 pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
 
@@ -25,11 +26,11 @@ def argos(home, *words):
 class Node:
     """The process of a node; up is set when it serves."""
 
-    def __init__(self, home, name):
+    def __init__(self, home, *words, **env):
         self.lines = []
         self.up = threading.Event()
-        self.process = subprocess.Popen([str(BUILD / "argosd"), "--home", str(home), "--node", name], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+        self.process = subprocess.Popen([str(BUILD / "argosd"), "--home", str(home), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, errors="replace", env={**Argosd.clean_env(), **env})
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -67,11 +68,12 @@ def test_a_second_machine_joins_with_one_line(core):
     assert "--node muscle" in joined.stdout
     key = other / "keys" / "muscle.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600 and stat.S_IMODE((other / "argos.yaml").stat().st_mode) == 0o600
-    assert "agent*2" in (other / "argos.yaml").read_text() and core.tcp in (other / "argos.yaml").read_text()
+    stored = json.loads((other / "node.json").read_text())["nodes"]["muscle"]
+    assert stored == {"actors": ["agent*2", "tools"], "broker": core.tcp} and "nodes" not in (other / "argos.yaml").read_text()
 
     chat = Chat(core)
     chat.say("hello")  # Waits in its lane: nobody has agents yet
-    node = Node(other, "muscle")
+    node = Node(other, "--node", "muscle")
     try:
         assert node.up.wait(DEADLINE_S), "".join(node.lines)
         assert chat.hear()["text"] == "You said: hello"
@@ -84,13 +86,74 @@ def test_a_second_machine_joins_with_one_line(core):
         node.stop()
 
 
+SETTINGS = """
+provider: {{kind: openai, base_url: "http://me:sk-in-url@{address}/v1", model: {model}, key: "env:WIRE_KEY"}}
+agent: {{system_prompt: "You wait for Odysseus."}}
+adapters: {{line: {{command: ["sleep", "1000"], env: {{LINE_TOKEN: sk-of-line}}}}}}
+nodes:
+  core: {{actors: [core, gateway, api], bind: [ipc, "{tcp}"]}}
+  muscle: {{actors: [{actors}], broker: "{tcp}"}}
+"""
+
+
+def test_a_node_takes_its_settings_from_the_core_and_follows_them(core, provider):  # noqa: F811
+    """It has no settings of its own but the key of the provider, by its environment."""
+    def configure(model, actors):
+        (core.home / "argos.yaml").write_text(SETTINGS.format(address=f"127.0.0.1:{provider.server.server_address[1]}", tcp=core.tcp, model=model, actors=actors))
+
+    def asked():
+        _, headers, body = provider.requests.pop()
+        return headers["Authorization"], json.loads(body)["model"], json.loads(body)["messages"][0]["content"]
+
+    other = core.home / "other"
+    configure("odyssey-1", "agent")
+    core.start(env={"WIRE_KEY": "sk-of-the-core"})
+    ticket = json.loads(argos(core.home, "--json", "node", "add", "muscle").stdout)["ticket"]
+    assert run(BUILD / "argosd", "join", ticket, "--home", other).returncode == 0
+    chat = Chat(core)
+    chat.say("hello")
+    provider.answers += [(200, "text/event-stream", answer(text)) for text in ("one", "two")]
+    node = Node(other, WIRE_KEY="sk-of-the-node")
+    try:
+        assert chat.hear()["text"] == "one", "".join(node.lines)
+        key, model, prompt = asked()
+        assert (key, model) == ("Bearer sk-of-the-node", "odyssey-1") and "You wait for Odysseus." in prompt
+
+        # Nothing secret has left the core
+        settings = chat.peer.ask({"type": "config.get", "to": "actor:broker"})[2]["settings"]
+        for text in (json.dumps(settings), (other / "node.json").read_text()):
+            assert "env:WIRE_KEY" in text and "odyssey-1" in text
+            assert not [secret for secret in ("sk-", "LINE_TOKEN", "me:", core.key, core.operator) if secret in text], text
+
+        # Other settings: the node has them without a hand laid on it
+        configure("odyssey-2", "\"agent*2\"")
+        core.signal(signal.SIGHUP)
+        wait_until(lambda: "agent.2@muscle" in argos(core.home, "peers").stdout)
+        assert chat.ask("again")["text"] == "two", "".join(node.lines)
+        assert asked()[:2] == ("Bearer sk-of-the-node", "odyssey-2")
+        peers = {peer["name"]: peer for peer in json.loads(argos(core.home, "--json", "peers").stdout)["peers"]}
+        assert peers["argosd@muscle"]["build"].startswith("argos ")
+
+        # Those that it can't use leave it as it was, and it says so
+        stored = (other / "node.json").read_text()
+        configure("odyssey-3", "agent")
+        (core.home / "argos.yaml").write_text((core.home / "argos.yaml").read_text() + "http: {port: 7}\n")
+        (other / "argos.yaml").write_text("nodes: {muscle: {actors: [agent], broker: here}}\n")
+        core.stop()
+        core.start()
+        wait_until(lambda: any("taken=no" in line and "nodes" in line for line in node.lines))
+        assert (other / "node.json").read_text() == stored and node.process.poll() is None
+    finally:
+        assert node.stop() == 0, "".join(node.lines)
+
+
 def test_nothing_is_overwritten(core):
     other = core.home / "other"
     ticket = json.loads(argos(core.home, "--json", "node", "add", "muscle").stdout)["ticket"]
     other.mkdir()
     (other / "argos.yaml").write_text("log: {level: warn}\n")
     joined = run(BUILD / "argosd", "join", ticket, "--home", other)
-    assert joined.returncode == 0 and "It needs this block" in joined.stdout and "muscle: {actors: [\"agent\"]" in joined.stdout
+    assert joined.returncode == 0, joined.stderr
     assert (other / "argos.yaml").read_text() == "log: {level: warn}\n"
     before = (other / "keys" / "muscle.key").read_bytes()
     again = run(BUILD / "argosd", "join", ticket, "--home", other)

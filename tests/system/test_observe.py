@@ -23,11 +23,14 @@ def argos(daemon, *arguments):
     return done.returncode, done.stdout
 
 
+CAPABILITIES = {"platform": "test", "account": "main", "length": 4096, "unit": "utf16", "edit": True}
+
+
 def chat(daemon):
     """One message through the gateway and the agent to our delivery; the id of the message."""
     peer = Peer(daemon.endpoint, "test.main")
     peer.send({"type": "credit"}, {"messages": 1000, "bytes": 10_000_000})
-    assert peer.ask({"type": "serve"}, {"service": "deliver.test.main", "slots": 4})[0]["type"] == "accepted"
+    assert peer.ask({"type": "serve"}, {"service": "deliver.test.main", "slots": 4, "capabilities": CAPABILITIES})[0]["type"] == "accepted"
     header, body, _ = inbound("hello")
     assert peer.ask(header, body)[0]["type"] == "accepted"
     _, meta, _ = peer.receive(lambda h, m: h["type"] == "deliver.request")
@@ -55,6 +58,9 @@ def test_top_and_lists_show_peers_and_services(argosd):
     code, out = argos(argosd, "peers", "--json")
     assert code == 0 and [row["name"] for row in json.loads(out)["peers"]] == sorted(
         row["name"] for row in json.loads(out)["peers"])
+    rows = {row["name"]: row for row in json.loads(out)["peers"]}
+    assert rows["test.main"]["capabilities"] == CAPABILITIES and rows["gateway"]["build"].startswith("argos ")
+    assert "capabilities" not in rows["gateway"] and rows["gateway"]["build"] in argos(argosd, "peers")[1]
     code, out = argos(argosd, "services")
     assert code == 0 and out.startswith("SERVICE") and "gateway" in out
     # What waits has an age
