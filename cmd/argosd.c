@@ -242,7 +242,7 @@ static int
 s_configure (argosd_home_t *home, argosd_line_t *line, int signal_fd)
 {
     char reason[PATH_MAX + 64];
-    argosd_follow_t follow;
+    static argosd_follow_t follow; //  As long as what points to it
     if (argosd_follow_open (&follow, home, reason, sizeof reason) != 0) {
         fprintf (stderr, NAME ": %s\n", reason);
         return EXIT_CONFIG;
