@@ -38,6 +38,8 @@ typedef struct {
     argos_frame_t *body;           //  The sender's body; NULL = empty
     char holder[ARGOS_HOLDER_MAX]; //  Request, durable to a service: lease it to this session on
                                    //  insert; "" = don't
+    bool undeclared;               //  Request: a delivery under a lease to a service that nobody
+                                   //  has declared: a dead letter from birth
     int64_t number;                //  Request, entry of a topic: its number within this boot; the
                                    //  store adds (boot - boot of the topic's making) << 32
                                    //  Answer, commit: lease number given on insert, 0 = none

@@ -122,14 +122,7 @@ s_refused (turn_t *self, job_t job, const argos_peer_answer_t *answer)
     argos_log_level_t level = answer->code == ARGOS_MAIL ? ARGOS_LOG_DEBUG : ARGOS_LOG_WARN;
     argos_log (level, self->agent->name, "commit refused", "job=%d code=%s part=%d reason=\"%s\"",
         (int) job, argos_err_name (answer->code), answer->part, answer->reason);
-    if (answer->code == ARGOS_NO_SERVICE && !self->no_deliver) {
-        self->no_deliver = true; //  The chat can't be told; the rest can be done
-        if (job != JOB_SIDE)
-            self->want = job;
-        else if (self->flying_epoch == self->epoch)
-            self->side_ready = true;
-    }
-    else if (job == JOB_SIDE)
+    if (job == JOB_SIDE)
         turn_side_settled (self, false);
     else if (answer->code == ARGOS_MAIL)
         turn_event (self, ARGOS_TURN_MAIL);

@@ -80,14 +80,13 @@ s_closed (parts_t *self, const json_t *request, const char *run_id)
 
 //  An answer to the chat that the request came from, when it has one; `before` and text together
 static void
-s_deliver (parts_t *self, const turn_t *turn, const json_t *request, const char *run_id,
-    const char *kind, const char *before, const char *text)
+s_deliver (parts_t *self, const json_t *request, const char *run_id, const char *kind,
+    const char *before, const char *text)
 {
     const char *service = json_string_value (json_object_get (request, "deliver"));
     const json_t *source = json_object_get (request, "source");
     size_t at = self->count;
-    if (!service || turn->no_deliver ||
-        argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0) {
+    if (!service || argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0) {
         s_over (self, request, run_id, NULL);
         return;
     }
@@ -283,8 +282,7 @@ s_failed (parts_t *self, const turn_t *turn)
     s_account (self, turn);
     s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
-    s_deliver (
-        self, turn, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), error);
+    s_deliver (self, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), error);
 }
 
 static void
@@ -305,14 +303,12 @@ s_completed (parts_t *self, const turn_t *turn)
     s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.completed", true,
         json_pack ("{s:s, s:o}", "output", text, "usage", s_usage (turn)));
-    s_deliver (self, turn, turn->body, turn->run_id, "answer",
-        s_words (turn->body, "completed", ""),
+    s_deliver (self, turn->body, turn->run_id, "answer", s_words (turn->body, "completed", ""),
         *text ? text : s_words (turn->body, "empty", "(empty)"));
 }
 
 static void
-s_cancelled (parts_t *self, const turn_t *turn, const json_t *request, const char *run_id,
-    const char *reason)
+s_cancelled (parts_t *self, const json_t *request, const char *run_id, const char *reason)
 {
     s_store (self, "run.finish", json_pack ("{s:s, s:s}", "run_id", run_id, "state", "cancelled"));
     s_closed (self, request, run_id);
@@ -320,9 +316,9 @@ s_cancelled (parts_t *self, const turn_t *turn, const json_t *request, const cha
         *reason ? json_pack ("{s:s}", "reason", reason) : json_object ());
     const char *failed = s_words (request, "failed", NULL);
     if (failed)
-        s_deliver (self, turn, request, run_id, "notice", failed, *reason ? reason : "stopped");
+        s_deliver (self, request, run_id, "notice", failed, *reason ? reason : "stopped");
     else
-        s_deliver (self, turn, request, run_id, "notice", "", "Stopped.");
+        s_deliver (self, request, run_id, "notice", "", "Stopped.");
 }
 
 static const char *
@@ -338,7 +334,7 @@ s_clear (parts_t *self, const turn_t *turn)
     size_t i;
     json_t *message;
     json_array_foreach (turn->queued, i, message)
-        s_cancelled (self, turn, json_object_get (message, "body"),
+        s_cancelled (self, json_object_get (message, "body"),
             json_string_value (json_object_get (message, "id")), s_reason (turn));
 }
 
@@ -358,7 +354,7 @@ s_stopped (parts_t *self, const turn_t *turn)
     }
     if (*turn->run_id) {
         s_account (self, turn);
-        s_cancelled (self, turn, turn->body, turn->run_id, s_reason (turn));
+        s_cancelled (self, turn->body, turn->run_id, s_reason (turn));
     }
     for (size_t i = 0; i < turn->mail_count; i++)
         if (turn->mails[i].end) {

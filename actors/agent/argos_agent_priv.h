@@ -103,7 +103,6 @@ struct turn {
     json_t *queued;                   //  Messages of the lane to be cancelled by the next commit
     bool side_listing;                //  The list for a side job is on its way
     bool side_ready;                  //  A side job may be sent
-    bool no_deliver;                  //  Nobody serves that delivery: leave it out
     job_t flying_last;                //  The done that was accepted, JOB_NONE = none yet
     job_t want;                       //  Commit to be sent next
     job_t flying;                     //  Commit in flight

@@ -215,17 +215,6 @@ s_again_later (argos_err_t code)
            code == ARGOS_EXPIRED || code == ARGOS_CREDIT;
 }
 
-//  Whether it was the answer to the chat that can't be sent, because nobody has ever served that
-//  platform.
-
-static bool
-s_nobody_to_tell (const job_t *self, const argos_peer_answer_t *answer)
-{
-    const json_t *part = json_array_get (self->parts, (size_t) answer->part);
-    const char *type = json_string_value (json_object_get (part, "type"));
-    return answer->code == ARGOS_NO_SERVICE && type && streq (type, "deliver.request");
-}
-
 //  What to do about a refusal. Returns whether the job goes on; else it is gone.
 
 static bool
@@ -240,7 +229,7 @@ s_job_refused (job_t *self, const argos_peer_answer_t *answer)
         s_job_release (self, NULL);
         return false;
     }
-    if (part && (self->dead || self->refusing || s_nobody_to_tell (self, answer))) {
+    if (part && (self->dead || self->refusing)) {
         s_job_leave_out (self, answer);
         return true;
     }

@@ -66,7 +66,8 @@ s_check_parts (argos_store_t *self, argos_store_unit_t *unit)
         argos_err_t code = ARGOS_OK;
         if (header->to != ARGOS_TO_STORE && !(durable && header->durable))
             code = ARGOS_INVALID;
-        else if (header->to == ARGOS_TO_SERVICE && !argos_store_has_service (self, header->name))
+        else if (header->to == ARGOS_TO_SERVICE && !unit->req->parts[i].undeclared &&
+                 !argos_store_has_service (self, header->name))
             code = ARGOS_NO_SERVICE;
         if (code != ARGOS_OK) {
             unit->ans->part = (int) i;

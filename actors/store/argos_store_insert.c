@@ -1,7 +1,8 @@
 //  argos_store_insert - a durable part that goes to a service becomes a row of the queue.
 //
 //  Invariant: a row that is inserted already leased finds nothing of its lane before it, so that
-//  the order of the lane holds. Limit: a chain of ARGOS_HOPS_MAX messages; the next one is dead.
+//  the order of the lane holds. Limit: a chain of ARGOS_HOPS_MAX messages; the next one is dead,
+//  and so is a delivery to a service that nobody has declared.
 
 #include "argos_store_priv.h"
 
@@ -51,21 +52,22 @@ s_fill (argos_store_t *self, const argos_store_unit_t *unit, argos_store_row_t *
     }
 }
 
-//  Beyond the last hop: a dead letter from birth. What a notice caused gets no notice, or the chain
-//  would go on.
+//  A dead letter from birth. Of one beyond the last hop the gateway is told, unless a notice has
+//  caused it, or the chain would go on; who could be told of a delivery that goes nowhere?
 
 static bool
-s_bury_loop (argos_store_t *self, const argos_store_unit_t *unit, const argos_store_row_t *row)
+s_bury (argos_store_t *self, const argos_store_unit_t *unit, const argos_store_row_t *row,
+    argos_err_t why)
 {
     const argos_storage_part_t *part = &unit->req->parts[unit->part];
-    const char *code = argos_err_name (ARGOS_LOOP);
+    const char *code = argos_err_name (why);
     const argos_frame_t *body = part->body;
     argos_store_run (self, ARGOS_SQL_DEAD_ADD, "isssssiiiisiiisibb", row->seq, row->service,
         row->key, row->sender, row->id, row->type, (int64_t) row->side, (int64_t) row->urgent,
         row->at, row->hops, row->cause, row->origin, row->attempt, (int64_t) row->strikes, code,
         self->now, part->header->data, part->header->size, body ? body->data : NULL,
         body ? body->size : (size_t) 0);
-    if (!unit->row || strcmp (unit->row->type, "message.dead") != 0)
+    if (why == ARGOS_LOOP && (!unit->row || strcmp (unit->row->type, "message.dead") != 0))
         argos_store_notice (self, row, code, body, unit->ans);
     return true;
 }
@@ -91,7 +93,9 @@ argos_store_insert (argos_store_t *self, argos_store_unit_t *unit)
     memset (&row, 0, sizeof row);
     s_fill (self, unit, &row);
     if (row.hops > ARGOS_HOPS_MAX)
-        return s_bury_loop (self, unit, &row);
+        return s_bury (self, unit, &row, ARGOS_LOOP);
+    if (part->undeclared)
+        return s_bury (self, unit, &row, ARGOS_NO_SERVICE);
     s_lease_at_once (self, part, &row);
     if (row.side && !row.not_before)
         argos_store_run (

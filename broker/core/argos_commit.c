@@ -25,6 +25,16 @@ s_fault (argos_err_t code, const char *reason, int part)
     return (fault_t){ code, reason, part };
 }
 
+//  What answers a chat. Where nobody has ever served the platform it becomes a dead letter: the
+//  turn that it belongs to has been done, and nothing that was accepted may vanish.
+
+static bool
+s_is_delivery (const argos_header_t *header)
+{
+    return strcmp (header->type, "deliver.request") == 0 &&
+           strncmp (header->name, "deliver.", 8) == 0;
+}
+
 //  One part to a service: it must be declared, and admissions stay below the hard limit.
 
 static fault_t
@@ -33,6 +43,9 @@ s_service_part (session_t *session, const argos_header_t *header, bool admission
 {
     argos_core_t *self = session->core;
     service_t *service = argos_service_find (self, header->name);
+    part->undeclared = !service && !admission && s_is_delivery (header);
+    if (part->undeclared)
+        return s_fault (ARGOS_OK, NULL, -1);
     if (!service)
         return s_fault (ARGOS_NO_SERVICE, NULL, index);
     const char *key = header->has_key ? header->key : header->id;
@@ -109,6 +122,7 @@ s_parts (session_t *session, item_t *item, argos_header_t *headers, argos_frame_
         part->body = argos_frame_ref (pairs[i * 2 + 1]);
         item->req->parts[i].header = argos_frame_ref (part->header);
         item->req->parts[i].body = argos_frame_ref (part->body);
+        item->req->parts[i].undeclared = part->undeclared;
         if (headers[i].urgent && item->rank == CLASS_NORMAL)
             item->rank = CLASS_URGENT;
     }

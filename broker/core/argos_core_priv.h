@@ -44,6 +44,7 @@ typedef struct {
     argos_to_t to;                 //  Kind of address
     char type[ARGOS_TYPE_MAX + 1]; //  Message type
     service_t *service;            //  To a service: which
+    bool undeclared;               //  To a service that there is none of: a dead letter
     char *key;                     //  To a service: the lane's key; ours
     lane_t *lane;   //  To a service: the lane, its `inserting` counts us; NULL when not yet due
     topic_t *topic; //  To a topic: which, its `busy` counts us

@@ -200,11 +200,16 @@ def test_nobody_but_the_api_speaks_as_the_api(chat):
     assert dead[0]["type"] == "message.inbound" and dead[0]["code"] == "denied"
 
 
-def test_a_platform_that_nobody_serves_still_has_its_runs(chat):
+def test_a_platform_that_nobody_serves_still_has_its_runs(chat, argosd):
     source = {"platform": "ghost", "account": "main", "chat_type": "dm", "chat_id": "1", "user_id": "u"}
     chat.say("/new", source=source)
     run_id = chat.say("one", source=source)
     wait_until(lambda: chat.run(run_id))
+    # What they had to say lies among the dead letters, and is delivered to who comes later
+    dead = wait_until(lambda: (found := chat.read("dead.list", {})["dead"]) and len(found) == 2 and found)
+    assert {(letter["service"], letter["type"], letter["code"]) for letter in dead} == {("deliver.ghost.main", "deliver.request", "no_service")}
+    assert chat.peer.ask({"type": "dead.redrive", "to": "store", "durable": True, "id": uuid.uuid4().hex}, {"seq": dead[0]["seq"]})[0]["type"] == "accepted"
+    assert Chat(argosd, "ghost.main").hear()["text"] == "You said: one"
 
 
 def test_many_messages_at_once_keep_their_order(chat):
