@@ -46,6 +46,7 @@ typedef struct {
     void *context, *socket; //  ØMQ
     int64_t seq, lease;     //  Newest numbers given out
     int64_t window;         //  Messages that a welcome grants
+    int64_t settled;        //  Of the session, dealt with at once: granted again
     int64_t ping_ms;        //  Pings that a welcome asks for
     check_lease_t held[4];  //  Leased out; seq 0 = free
     bool quiet;             //  Does not answer commits: the case does

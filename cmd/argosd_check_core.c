@@ -296,6 +296,7 @@ s_on_hello (check_t *self, raw_t *raw, check_msg_t *msg)
     json_decref (self->hello);
     self->hello = json_incref (msg->body);
     self->hellos++;
+    self->settled = 0;
     json_decref (self->serve);
     self->serve = NULL;
     json_t *welcome = json_pack ("{s:s,s:i,s:i,s:I,s:{s:I,s:i},s:o}", "store", "check", "boot", 1,
@@ -326,6 +327,17 @@ s_on_serve (check_t *self, const check_msg_t *msg)
     return 0;
 }
 
+//  What is no commit under a lease has been dealt with: the window moves on.
+
+static void
+s_settle (check_t *self)
+{
+    char body[96];
+    snprintf (body, sizeof body, "{\"messages\":%lld,\"bytes\":%d}",
+        (long long) (self->window + ++self->settled), 4 << 20);
+    argos_check_word (self, "credit", NULL, body);
+}
+
 //  A commit or done: of what was leased, under the right numbers. Returns 1: the case sees it.
 
 static int
@@ -337,6 +349,7 @@ s_on_commit (check_t *self, const check_msg_t *msg)
     check_lease_t *lease = s_find (self, header->seq);
     if (header->seq == 0 && strcmp (header->type, "commit") == 0) {
         argos_check_word (self, "accepted", header->id, "{\"seq\":1}");
+        s_settle (self);
         return 0;
     }
     if (!header->id[0])
@@ -383,6 +396,8 @@ s_on_word (check_t *self, const check_msg_t *msg)
     }
     if (strcmp (header->type, "bye") == 0)
         return 1;
+    if (header->to != ARGOS_TO_NONE)
+        s_settle (self);
     if (header->durable)
         argos_check_word (self, "accepted", header->id, "{\"seq\":1}");
     else if (header->id[0] && !header->re[0] && header->to != ARGOS_TO_NONE)

@@ -126,7 +126,7 @@ const char *argos_reason (const argos_t *self);
 //  ------------------------------------------------------------------------------------------------
 //  Calls that wait. Handlers are called meanwhile. ARGOS_EXPIRED after timeout_ms (-1 = no limit).
 
-//  Until the broker has taken us in.
+//  Until the broker has taken us in. Over tcp a key that it does not know gets no answer at all.
 argos_err_t argos_connect (argos_t *self, int64_t timeout_ms);
 
 //  Asks; *ret_body (may be NULL) is the body of the reply, to be freed with free.

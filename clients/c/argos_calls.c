@@ -214,6 +214,9 @@ argos_connect (argos_t *self, int64_t timeout_ms)
     argos_err_t code = self->inside ? ARGOS_BUSY : self->final;
     while (code == ARGOS_OK && !argos_ready (self))
         code = s_wait (self, deadline);
+    if (code == ARGOS_EXPIRED)
+        snprintf (self->reason, sizeof self->reason,
+            "no welcome came: is the broker there, and does it know this key?");
     return code;
 }
 

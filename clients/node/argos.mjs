@@ -33,6 +33,7 @@ const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 30000
 const BACKOFF_LEASE_MS = 2000
 const REQUEST_MS = 30000
+const CONNECT_MS = 30000
 
 //  The broker or the other end said no. code is one of schema/errors.json; sent: a request may have reached its worker.
 export class Refused extends Error {
@@ -176,6 +177,23 @@ export class Peer extends EventEmitter {
   }
 
   //  -- The connection ---------------------------------------------------------------------------
+
+  //  Resolves to the peer when the broker has taken it in; rejects with Refused when it is over, or `expired` after timeoutMs.
+  connected (timeoutMs = CONNECT_MS) {
+    if (this._state === 'ready') return Promise.resolve(this)
+    return new Promise((resolve, reject) => {
+      const late = () => settle(reject, new Refused('expired', `no welcome from ${this.endpoint}: is the broker there, and does it know this key?`))
+      const timer = setTimeout(late, timeoutMs)
+      const settle = (then, value) => {
+        clearTimeout(timer)
+        this.off('welcome', taken).off('final', over)
+        then(value)
+      }
+      const taken = () => settle(resolve, this)
+      const over = (refused) => settle(reject, refused)
+      this.once('welcome', taken).once('final', over)
+    })
+  }
 
   _open () {
     const options = { linger: 0, sendHighWaterMark: 20000, receiveHighWaterMark: 20000, reconnectMaxInterval: 1000 }
@@ -585,12 +603,13 @@ const words = {
   credit (header, body) { this._window = [Math.max(this._window[0], body.messages), Math.max(this._window[1], body.bytes)] }
 }
 
-//  A peer that the broker has taken in.
-export async function connect (options) {
+//  A peer that the broker has taken in. Rejects with Refused: `expired` when nobody answers there, or knows this key.
+export async function connect ({ timeoutMs = CONNECT_MS, ...options }) {
   const peer = new Peer(options)
-  await new Promise((resolve, reject) => {
-    peer.once('welcome', resolve)
-    peer.once('final', reject)
-  })
-  return peer
+  try {
+    return await peer.connected(timeoutMs)
+  } catch (error) {
+    peer.close()
+    throw error
+  }
 }

@@ -232,8 +232,11 @@ class Peer:
             self.on_welcome(self, new_store)
 
     def connect(self, timeout=30.0):
-        """Wait until the broker has taken us in. Raises Refused, or TimeoutError."""
-        self._wait(lambda: self._state == "ready", timeout)
+        """Wait until the broker has taken us in. Raises Refused, or TimeoutError: nobody answers there, or knows this key."""
+        try:
+            self._wait(lambda: self._state == "ready", timeout)
+        except TimeoutError:
+            raise TimeoutError(f"no welcome from {self.endpoint}: is the broker there, and does it know this key?") from None
         return self
 
     def close(self):

@@ -1,5 +1,6 @@
 """`argos adapter-check`: the sample clients pass it, and each broken adapter is caught by its case and no other."""
 import json
+import os
 import subprocess
 
 import pytest
@@ -10,6 +11,8 @@ from test_clients import NODE, NODE_MISSING, PYTHON
 CASES = ["hello", "deliver", "duplicate", "crash", "credit", "drain", "reconnect", "oversize", "slow", "bad"]
 BROKEN = [*PYTHON, str(ROOT / "tests" / "system" / "clients" / "broken.py")]
 WORKER = ["--service", "echo", "--type", "echo.job", "--body", '{"text":"x"}']
+#  Ours looks for the broker in a home
+CHAT = "home=$(mktemp -dp $CHATS) && mkdir $home/run && printf %s $ARGOS_ENDPOINT >$home/run/broker.endpoint && exec " + str(BUILD / "argos") + " --home $home chat"
 SAMPLES = {
     "c adapter": ([str(BUILD / "echo_adapter")], []),
     "c worker": ([str(BUILD / "echo_worker")], WORKER),
@@ -18,13 +21,14 @@ SAMPLES = {
     "python adapter": ([*PYTHON, str(ROOT / "clients" / "python" / "echo_adapter.py")], []),
     "python worker": ([*PYTHON, str(ROOT / "clients" / "python" / "echo_worker.py")], WORKER),
     "broken none": ([*BROKEN, "none"], []),
+    "argos chat": (["sh", "-c", f"'{CHAT}'"], ["--platform", "cli"]),
 }
 TIMEOUT_S = 120
 
 
-def launch(command, options):
+def launch(command, options, **env):
     return subprocess.Popen([str(BUILD / "argos"), "--json", "adapter-check", *options, " ".join(command)],
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, **env})
 
 
 def report(process):
@@ -34,9 +38,10 @@ def report(process):
 
 
 @pytest.fixture(scope="module")
-def checks():
+def checks(tmp_path_factory):
     """All checks at once: most of their time is waiting."""
-    started = {name: launch(*sample) for name, sample in SAMPLES.items() if not (name.startswith("node") and NODE_MISSING)}
+    chats = str(tmp_path_factory.mktemp("chats"))
+    started = {name: launch(*sample, CHATS=chats) for name, sample in SAMPLES.items() if not (name.startswith("node") and NODE_MISSING)}
     started |= {case: launch([*BROKEN, case], []) for case in CASES}
     yield started
     for process in started.values():

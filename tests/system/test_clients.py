@@ -11,8 +11,10 @@ import subprocess
 import threading
 
 import pytest
+import zmq
 
-from conftest import BUILD, DEADLINE_S, ROOT, wait_until
+from conftest import BUILD, DEADLINE_S, ROOT, own_settings, wait_until
+from edge import free_port
 
 NODE = ROOT / "clients" / "node"
 PYTHON = ["/usr/bin/python3", "-B"]
@@ -73,10 +75,11 @@ class Program:
 class Driver(Program):
     """A peer in some language."""
 
-    def __init__(self, language, endpoint, name, key=None):
+    def __init__(self, language, endpoint, name, key=None, welcome=True):
         super().__init__([*DRIVERS[language], endpoint, name, *([str(key)] if key else [])])
         self.waiting, self.tags = [], 0
-        self.event("welcome")
+        if welcome:
+            self.event("welcome")
 
     def do(self, verb, **command):
         self.tags += 1
@@ -130,8 +133,8 @@ def languages(table):
 @pytest.fixture(params=languages(DRIVERS))
 def driver(request, programs):
     """Makes drivers of one language."""
-    def make(endpoint, name, key=None):
-        programs.append(Driver(request.param, endpoint, name, key))
+    def make(endpoint, name, key=None, **more):
+        programs.append(Driver(request.param, endpoint, name, key, **more))
         return programs[-1]
     return make
 
@@ -156,8 +159,53 @@ def dead_letters(daemon):
     return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=DEADLINE_S).stdout)["dead"]
 
 
-def test_requests_commits_and_topics(argosd, driver):
-    worker, client = driver(argosd.endpoint, "echo"), driver(argosd.endpoint, "client")
+class Door:
+    """A way into a daemon: its endpoint, and the path of a key for a name (None: none is needed)."""
+
+    def __init__(self, daemon, way):
+        self.daemon, self.way = daemon, way
+        if way == "ipc":
+            return
+        # Who comes without a key may look on only
+        self.tcp = f"tcp://127.0.0.1:{free_port()}"
+        (daemon.home / "argos.yaml").write_text(f'bind: [ipc, "{self.tcp}"]\nipc_roles: [observer]\n')
+        for name in ("echo", "client"):
+            subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "keys", "new", name, "--role", "client"],
+                           check=True, stdout=subprocess.DEVNULL, timeout=DEADLINE_S)
+
+    @property
+    def endpoint(self):
+        return self.tcp if self.way == "tcp" else self.daemon.endpoint
+
+    def key(self, name):
+        return None if self.way == "ipc" else self.daemon.home / "keys" / f"{name}.key"
+
+
+@pytest.fixture(params=["ipc", pytest.param("token", marks=own_settings), pytest.param("tcp", marks=own_settings)])
+def door(request, daemon):
+    door = Door(daemon, request.param)
+    daemon.start()
+    yield door
+    assert daemon.stop() == 0, daemon.text()
+
+
+@own_settings
+def test_a_wrong_key_is_said_in_time(daemon, driver):
+    door = Door(daemon, "tcp")
+    daemon.start()
+    public, secret = zmq.curve_keypair()
+    for wrong in ({"public": public.decode(), "secret": secret.decode()}, {"server": public.decode()}):  # Not known here; of another broker
+        path = daemon.home / "keys" / "wrong.key"
+        path.write_text(json.dumps({**json.loads(door.key("echo").read_text()), **wrong}))
+        path.chmod(0o600)
+        stranger = driver(door.endpoint, "echo", path, welcome=False)
+        answer = stranger.ask("connect", timeout_ms=400)
+        assert answer["code"] == "expired" and "does it know this key" in answer["reason"]
+        stranger.kill()
+
+
+def test_requests_commits_and_topics(door, driver):
+    worker, client = (driver(door.endpoint, name, door.key(name)) for name in ("echo", "client"))
     worker.serve("echo", 4)
 
     # A request, its refusals

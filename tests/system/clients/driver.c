@@ -290,6 +290,14 @@ s_do (const json_t *command)
     const char *verb = s_text (command, "do");
     void *tag = (void *) (intptr_t) s_int (command, "tag"); // NOLINT(performance-no-int-to-ptr)
     argos_err_t code = ARGOS_OK;
+    if (strcmp (verb, "connect") == 0) {
+        code = argos_connect (argos, s_int (command, "timeout_ms"));
+        s_on_answer (tag, &(argos_result_t){ .code = code,
+                              .reason = code == ARGOS_OK ? "" : argos_reason (argos),
+                              .type = "",
+                              .body = "" });
+        return;
+    }
     if (strcmp (verb, "subscribe") == 0)
         argos_subscribe (argos, s_text (command, "topic"), s_int (command, "from"));
     else if (strcmp (verb, "unsubscribe") == 0)

@@ -36,6 +36,7 @@ async function show (stream) {
 
 const parts = (list = []) => list.map(({ type, to, body, ...more }) => part(type, to, body, more))
 const verbs = {
+  connect: ({ timeout_ms: timeoutMs }) => peer.connected(timeoutMs).then(() => ({})),
   request: ({ to, type, body, timeout_ms: timeoutMs }) => peer.request(to, type, body, { timeoutMs, withType: true }),
   send: ({ to, type, body, ...more }) => peer.send(to, type, body, more).then((seq) => ({ seq })),
   commit: ({ id, parts: list }) => peer.commit(parts(list), id).then((seq) => ({ seq })),

@@ -37,7 +37,10 @@ def parts(command):
 def do(peer, verb, tag=None, **command):
     then = answer(tag)
     try:
-        if verb == "request":
+        if verb == "connect":
+            peer.connect(command["timeout_ms"] / 1000)
+            tell(event="answer", tag=tag, code="ok")
+        elif verb == "request":
             peer.request(command["to"], command["type"], command["body"], command["timeout_ms"] / 1000, then)
         elif verb == "send":
             peer.send(command.pop("to"), command.pop("type"), command.pop("body"), then=then, **command)
@@ -61,6 +64,8 @@ def do(peer, verb, tag=None, **command):
             peer.reply(requests.pop(command["re"]), command["type"], command["body"])
     except argos.Refused as refused:
         then(refused, 0)
+    except TimeoutError as late:
+        tell(event="answer", tag=tag, code="expired", reason=str(late))
 
 
 def show(event):
