@@ -141,6 +141,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra"
                                " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1"
                                " ORDER BY id",
+    [ARGOS_SQL_MESSAGE_SAID] = "SELECT id, role, content, extra, at, active, compacted"
+                               " FROM messages WHERE session_id = ?1 AND active = 1"
+                               " AND role = 'user' ORDER BY id DESC LIMIT ?2",
     [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted,"
                               " rewound FROM messages WHERE session_id = ?1 AND id > ?2"
                               " ORDER BY id",

@@ -1,9 +1,10 @@
 //  argos_store_transcript - the messages of a session: load, append, replace, take back.
 //
-//  Invariant: a transcript is written only under the lease of the lane turn/<session>. A failed
-//  load is a refusal, never an empty transcript. Order is that of the numbers of the rows, never of
-//  a clock. Taking back keeps the rows.
-//  Limits: a page of a transcript has at most ARGOS_STORE_PAGE_BYTES, but at least one message.
+//  Invariant: a transcript is written only under the lease of the lane turn/<session>; what was
+//  said is taken back also while that lane is idle. A failed load is a refusal, never an empty
+//  transcript. Order is that of the numbers of the rows, never of a clock. Taking back keeps the
+//  rows. Limits: a page of a transcript has at most ARGOS_STORE_PAGE_BYTES, but at least one
+//  message.
 
 #include "argos_store_priv.h"
 
@@ -21,13 +22,16 @@ argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
     argos_store_session_t session;
     int64_t limit = argos_store_integer (unit->body, "limit_bytes", ARGOS_STORE_PAGE_BYTES);
     bool inactive = json_is_true (json_object_get (unit->body, "inactive"));
-    argos_sql_t sql = inactive ? ARGOS_SQL_MESSAGE_ALL : ARGOS_SQL_MESSAGE_PAGE;
+    int64_t last = argos_store_integer (unit->body, "last", 0);
+    argos_sql_t sql = last       ? ARGOS_SQL_MESSAGE_SAID
+                      : inactive ? ARGOS_SQL_MESSAGE_ALL
+                                 : ARGOS_SQL_MESSAGE_PAGE;
     if (limit < 1 || limit > ARGOS_STORE_PAGE_BYTES)
         limit = ARGOS_STORE_PAGE_BYTES;
     if (!argos_store_session_need (self, unit, &session))
         return false;
     sqlite3_stmt *stmt = argos_store_query (
-        self, sql, "si", session.id, argos_store_integer (unit->body, "after", 0));
+        self, sql, "si", session.id, last ? last : argos_store_integer (unit->body, "after", 0));
     unit->frame = argos_store_page (self, stmt, inactive, (size_t) limit);
     argos_store_end (self, sql);
     return true;
@@ -215,7 +219,9 @@ argos_store_session_rewind (argos_store_t *self, argos_store_unit_t *unit)
     int64_t message = argos_store_integer (unit->body, "message_id", 0);
     bool restore = json_is_true (json_object_get (unit->body, "restore"));
     argos_store_session_t session;
-    if (!s_lane (unit, id))
+    //  Nobody works on it when its lane is idle: then whoever may do this needs no lease
+    bool busy = argos_store_number (self, 0, ARGOS_SQL_LANE_COUNT, "ssi", "turn", id, (int64_t) 1);
+    if (busy && !s_lane (unit, id))
         return false;
     if (restore == (message != 0))
         return argos_store_refuse (
