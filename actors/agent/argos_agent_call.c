@@ -149,6 +149,7 @@ turn_call (turn_t *self)
                  : note ? note
                         : extra,
         .messages = messages,
+        .reasoning = json_string_value (json_object_get (self->body, "reasoning")),
         .tools = last ? NULL : agent->tools };
     char seed[64];
     snprintf (seed, sizeof seed, "%s_%d", self->run_id + 4, self->iterations);

@@ -13,12 +13,13 @@
 //  What is asked of a provider. All borrowed.
 
 typedef struct {
-    const char *model;   //  Model name
-    const char *system;  //  System prompt, NULL or "" = none
-    const char *extra;   //  More system text of this run, NULL or "" = none
-    json_t *messages;    //  What argos_messages_repair made
-    const json_t *tools; //  Array of {name, description, parameters}; NULL or empty = none
-    int64_t max_tokens;  //  Limit of the answer, 0 = the provider's own
+    const char *model;     //  Model name
+    const char *system;    //  System prompt, NULL or "" = none
+    const char *extra;     //  More system text of this run, NULL or "" = none
+    json_t *messages;      //  What argos_messages_repair made
+    const json_t *tools;   //  Array of {name, description, parameters}; NULL or empty = none
+    int64_t max_tokens;    //  Limit of the answer, 0 = the provider's own
+    const char *reasoning; //  How much it is to think, NULL = as it does by itself
 } argos_request_t;
 
 //  A new array of {role, content, tool_calls?, tool_call_id?} from rows as session.load gives them;

@@ -66,6 +66,9 @@ argos_openai_request (const argos_request_t *request, const char *host)
     if (request->max_tokens > 0)
         json_object_set_new (body, s_new_limit_name (host) ? "max_completion_tokens" : "max_tokens",
             json_integer (request->max_tokens));
+    if (request->reasoning) //  The wire has no word for more than xhigh
+        json_object_set_new (body, "reasoning_effort",
+            json_string (strcmp (request->reasoning, "max") == 0 ? "xhigh" : request->reasoning));
     char *text = argos_json_dumps (body, NULL);
     json_decref (body);
     return text;

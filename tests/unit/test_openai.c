@@ -126,7 +126,17 @@ s_the_bytes_of_a_request_are_fixed (void **state)
     assert_non_null (strstr (body, "\"max_completion_tokens\":9"));
     assert_null (strstr (body, "tools"));
     assert_null (strstr (body, "system"));
+    assert_null (strstr (body, "reasoning"));
     free (body);
+    request.reasoning = "low";
+    body = argos_openai_request (&request, NULL);
+    assert_non_null (strstr (body, "\"reasoning_effort\":\"low\""));
+    free (body);
+    request.reasoning = "max";
+    body = argos_openai_request (&request, NULL);
+    assert_non_null (strstr (body, "\"reasoning_effort\":\"xhigh\""));
+    free (body);
+    request.reasoning = NULL;
     body = argos_openai_request (&request, "notapi.openai.com");
     assert_non_null (strstr (body, "\"max_tokens\":9"));
     free (body);
