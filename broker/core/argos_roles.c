@@ -101,6 +101,8 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "probe", "service:deliver.>" },
     { "operator", ARGOS_RULE_SEND, "receipt.get", "store" },
     { "operator", ARGOS_RULE_SEND, "lane.list", "store" },
+    { "operator", ARGOS_RULE_SEND, "record.get", "store" },
+    { "operator", ARGOS_RULE_SEND, "record.list", "store" },
     { "operator", ARGOS_RULE_SEND, "session.list", "store" },
     { "operator", ARGOS_RULE_SEND, "session.resolve", "store" },
     { "operator", ARGOS_RULE_SEND, "session.lineage", "store" },
