@@ -254,6 +254,12 @@ def commands_page(table):
     lines = ["# The commands of the chat", "",
              "Made from `schema/commands.json` by `schema/generate.py`. A command is a slash and a word at the beginning of a message, in any case,",
              "with or without `@name` of the bot behind it. `/help` and `/commands` say the same, as far as you may use it.", "",
+             "A command that is *asked* for is done when whoever gave it answers `approve` (or `yes`, `ok`, `confirm`, `/approve`) within five minutes;",
+             "`always` also ends the asking in that chat, `cancel` (or `no`, `/deny`) leaves everything as it is. Where nothing was said yet nothing is asked;",
+             "`approvals.destructive_slash_confirm: false` never asks. What `/model`, `/reasoning` and `/yolo` set counts for the session, what `/verbose` sets for the",
+             "chat. `quick_commands` of the configuration are other names for a command with its arguments (`type: alias`); both names have to be allowed to who uses",
+             "them, and commands of the shell (`type: exec`) are refused. With `allow_admin_from` everybody else may use `/help`, `/whoami` and what",
+             "`user_allowed_commands` names.", "",
              "*While a turn runs*: what becomes of the command then. *Asked*: it is done only after you have confirmed it. *Where*: `terminal` is what",
              "`argos chat` does itself, `chats` is what it has no use for."]
     for category in CATEGORIES:

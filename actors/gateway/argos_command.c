@@ -1,217 +1,275 @@
-//  argos_command - the table of slash commands and what each one does.
+//  argos_command - from a message to the handler of its command.
 //
-//  Invariant: a command that changes anything does so in parts of one done. Pure. A new command is
-//  a new row and a handler.
+//  Invariant: a command that changes anything does so in parts of one done. Who may use it is
+//  looked at for the word that was typed and for what it stands for. Pure. Limits: an alias of an
+//  alias is followed three times.
 
 #include "argos_command.h"
 
 #include "argos_background.h"
+#include "argos_cmd.h"
+#include "argos_confirm.h"
+#include "argos_incoming.h"
 #include "argos_parts.h"
+#include "argos_platform.h"
+#include "argos_say.h"
+#include "argos_tier.h"
 
-#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#define STATUS_SIZE 2048 //  Bytes of the answer of /status
-#define HELP_SIZE 4096   //  Bytes of the answer of /help
+#define ALIAS_MAX 3 //  Aliases that are followed
 
-//  ---------------------------------------------------------------------------------------------
-//  Reading a command
+#define BIT(name) ARGOS_FACT_BIT (ARGOS_FACT_##name)
+#define NEEDS_TARGET (BIT (LIST) | BIT (RESOLVED) | BIT (LINEAGE) | BIT (TARGET))
+
+//  What a row of schema/commands.json reads and does; those of the terminal have none
+
+static const struct {
+    unsigned needs;        //  Facts, bits, beside the route
+    argos_cmd_fn *handler; //  What it does
+} s_handlers[ARGOS_COMMAND_COUNT] = {
+    [ARGOS_COMMAND_START] = { 0, argos_cmd_start },
+    [ARGOS_COMMAND_NEW] = { 0, argos_cmd_new },
+    [ARGOS_COMMAND_RESUME] = { NEEDS_TARGET, argos_cmd_resume },
+    [ARGOS_COMMAND_SESSIONS] = { BIT (LIST) | BIT (SEARCH), argos_cmd_sessions },
+    [ARGOS_COMMAND_TITLE] = { 0, argos_cmd_title },
+    [ARGOS_COMMAND_BRANCH] = { 0, argos_cmd_branch },
+    [ARGOS_COMMAND_RETRY] = { BIT (SAID) | BIT (SETTING), argos_cmd_retry },
+    [ARGOS_COMMAND_UNDO] = { BIT (SAID), argos_cmd_undo },
+    [ARGOS_COMMAND_COMPRESS] = { 0, argos_cmd_compress },
+    [ARGOS_COMMAND_STOP] = { BIT (LANE), argos_cmd_stop },
+    [ARGOS_COMMAND_QUEUE] = { BIT (LANE) | BIT (SETTING), argos_cmd_queue },
+    [ARGOS_COMMAND_STEER] = { BIT (LANE) | BIT (SETTING), argos_cmd_steer },
+    [ARGOS_COMMAND_APPROVE] = { 0, argos_cmd_answer },
+    [ARGOS_COMMAND_DENY] = { 0, argos_cmd_answer },
+    [ARGOS_COMMAND_BACKGROUND] = { BIT (TASKS), argos_cmd_background },
+    [ARGOS_COMMAND_AGENTS] = { BIT (RUNS), argos_cmd_agents },
+    [ARGOS_COMMAND_STATUS] = { BIT (LANE) | BIT (AGENT) | BIT (SETTING), argos_cmd_status },
+    [ARGOS_COMMAND_SETHOME] = { 0, argos_cmd_sethome },
+    [ARGOS_COMMAND_RESTART] = { 0, argos_cmd_restart },
+    [ARGOS_COMMAND_MODEL] = { BIT (SETTING) | BIT (AGENT), argos_cmd_model },
+    [ARGOS_COMMAND_REASONING] = { BIT (SETTING), argos_cmd_reasoning },
+    [ARGOS_COMMAND_VERBOSE] = { BIT (SETTING), argos_cmd_verbose },
+    [ARGOS_COMMAND_YOLO] = { BIT (SETTING), argos_cmd_yolo },
+    [ARGOS_COMMAND_USAGE] = { BIT (USAGE), argos_cmd_usage },
+    [ARGOS_COMMAND_WHOAMI] = { 0, argos_cmd_whoami },
+    [ARGOS_COMMAND_COMMANDS] = { 0, argos_cmd_commands },
+    [ARGOS_COMMAND_HELP] = { 0, argos_cmd_help },
+    [ARGOS_COMMAND_VERSION] = { 0, argos_cmd_version },
+};
 
 bool
-argos_command_parse (const char *text, char *name, const char **ret_arguments)
+argos_command_is_handled (argos_command_id_t id)
 {
-    *name = 0;
-    if (*text != '/')
-        return false;
-    size_t word = strcspn (text + 1, " \t\r\n");
-    if (memchr (text + 1, '/', word))
-        return false; //  A path
-    const char *at = memchr (text + 1, '@', word);
-    size_t length = at ? (size_t) (at - text - 1) : word;
-    if (!length || length > ARGOS_COMMAND_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        name[i] = (char) tolower ((unsigned char) text[1 + i]); //  The locale is C
-    name[length] = 0;
-    if (ret_arguments) {
-        const char *rest = text + 1 + word;
-        *ret_arguments = rest + strspn (rest, " \t\r\n");
+    return s_handlers[id].handler != NULL;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Reading a command
+
+//  A copy of the arguments without blanks around them.
+
+static char *
+s_trimmed (const char *text)
+{
+    size_t length = strlen (text);
+    while (length && strchr (" \t\r\n", text[length - 1]))
+        length--;
+    char *copy = strndup (text, length);
+    if (!copy)
+        abort ();
+    return copy;
+}
+
+static const char *
+s_text (const argos_gateway_case_t *gateway)
+{
+    const json_t *source = json_object_get (gateway->body, "source");
+    if (argos_platform_find (json_string_value (json_object_get (source, "platform")))->by_run)
+        return "";
+    return argos_cmd_text (gateway->body, "text");
+}
+
+//  Finds the word in the table, else among the quick commands; an alias becomes what it stands for.
+
+static void
+s_find (const argos_gateway_case_t *gateway, argos_command_t *command)
+{
+    char word[ARGOS_COMMAND_NAME_MAX + 1];
+    const json_t *quick_commands = json_object_get (gateway->policy->config, "quick_commands");
+    memcpy (word, command->word, sizeof word);
+    for (int i = 0; i <= ALIAS_MAX && !command->row && !command->exec; i++) {
+        const json_t *quick = json_object_get (quick_commands, word);
+        const char *target = argos_cmd_text (quick, "target"), *rest;
+        command->row = argos_commands_find (word);
+        if (command->row && command->row->cli_only)
+            command->row = NULL;
+        if (command->row || !quick)
+            return;
+        command->exec = strcmp (argos_cmd_text (quick, "type"), "exec") == 0;
+        if (command->exec || !argos_incoming_command (target, word, &rest))
+            return;
+        char *arguments = NULL;
+        if (asprintf (&arguments, "%s%s%s", rest, *rest && *command->arguments ? " " : "",
+                command->arguments) < 0)
+            abort ();
+        free (command->arguments);
+        command->arguments = arguments;
     }
+}
+
+//  The answer to the question that waits, if the message is one.
+
+static bool
+s_read_answer (const argos_gateway_case_t *gateway, argos_command_t *command)
+{
+    argos_confirm_t answer = argos_confirm_word (s_text (gateway));
+    const json_t *asked = answer ? argos_confirm_pending (gateway) : NULL;
+    const argos_commands_row_t *row = argos_commands_find (argos_cmd_text (asked, "command"));
+    if (!asked || !row)
+        return false;
+    command->row = row;
+    command->cancelled = answer == ARGOS_CONFIRM_CANCEL;
+    command->always = answer == ARGOS_CONFIRM_ALWAYS;
+    command->confirmed = !command->cancelled;
+    argos_parts_cut (row->name, command->word, sizeof command->word);
+    command->arguments = s_trimmed (argos_cmd_text (asked, "arguments"));
     return true;
 }
 
-//  ---------------------------------------------------------------------------------------------
-//  Answers
-
-//  Answer the chat that the message came from.
-
-static void
-s_answer (const argos_gateway_case_t *gateway, json_t *parts, const char *text)
+bool
+argos_command_read (const argos_gateway_case_t *gateway, argos_command_t *command)
 {
-    char digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
-    argos_parts_digest (gateway->from, gateway->id, digest);
-    snprintf (id, sizeof id, "ans_%s", digest);
-    argos_parts_deliver (parts, json_object_get (gateway->body, "source"), id, "notice", text,
-        json_string_value (json_object_get (gateway->body, "message_id")));
+    const char *arguments;
+    *command = (argos_command_t){ .row = NULL };
+    if (s_read_answer (gateway, command))
+        return true;
+    bool found = argos_incoming_command (s_text (gateway), command->word, &arguments);
+    command->arguments = s_trimmed (found ? arguments : "");
+    if (found)
+        s_find (gateway, command);
+    return found;
 }
 
-//  Turns of the lane that run (*ret_running) and wait (*ret_queued); side messages are no turns.
-
-static void
-s_count (const argos_gateway_case_t *gateway, int *ret_running, int *ret_queued)
+void
+argos_command_clear (argos_command_t *command)
 {
-    size_t index;
-    json_t *message;
-    *ret_running = *ret_queued = 0;
-    json_array_foreach (
-        json_object_get (gateway->fact[ARGOS_FACT_LANE], "messages"), index, message) {
-        const char *type = json_string_value (json_object_get (message, "type"));
-        if (!type || strcmp (type, "turn.request") != 0)
-            continue;
-        if (json_is_true (json_object_get (message, "leased")))
-            (*ret_running)++;
-        else
-            (*ret_queued)++;
+    free (command->arguments);
+    command->arguments = NULL;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The step
+
+unsigned
+argos_command_needs (const argos_gateway_case_t *gateway)
+{
+    argos_command_t command;
+    bool answer = argos_confirm_word (s_text (gateway)) != ARGOS_CONFIRM_NONE;
+    unsigned needs = answer ? BIT (QUESTION) : 0;
+    if (answer && !(gateway->have & BIT (QUESTION)))
+        return needs | BIT (ROUTE);
+    if (argos_command_read (gateway, &command))
+        needs |= BIT (ROUTE);
+    if (command.row) {
+        needs |= s_handlers[argos_commands_id (command.row)].needs;
+        if (command.row->busy == ARGOS_COMMANDS_REJECT)
+            needs |= BIT (LANE);
+        if (command.row->confirm)
+            needs |= BIT (SETTING);
     }
+    argos_command_clear (&command);
+    return needs;
 }
 
-//  ---------------------------------------------------------------------------------------------
-//  Handlers
-
-static void
-s_new (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+static bool
+s_is_local (const argos_gateway_case_t *gateway)
 {
-    (void) arguments;
-    char old[ARGOS_SESSION_ID_MAX + 1], fresh[ARGOS_SESSION_ID_MAX + 1];
-    argos_gateway_session (gateway, old);
-    argos_gateway_open (gateway, fresh, parts);
-    if (*old) {
-        char digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
-        argos_parts_digest (gateway->from, gateway->id, digest);
-        snprintf (id, sizeof id, "end_%s", digest);
-        argos_parts_turn_new (parts, "session.end", id, old, true,
-            json_pack ("{s:s, s:s}", "session_id", old, "reason", "new session"));
-    }
-    char text[ARGOS_SESSION_ID_MAX + 64];
-    snprintf (text, sizeof text, "✨ New session %s", fresh);
-    s_answer (gateway, parts, text);
+    const json_t *source = json_object_get (gateway->body, "source");
+    return strcmp (argos_cmd_text (source, "platform"), "local") == 0;
 }
 
-static void
-s_stop (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+//  Whether who speaks may use the word.
+
+static bool
+s_may (const argos_gateway_case_t *gateway, const char *word)
 {
-    (void) arguments;
+    const argos_commands_row_t *row = argos_commands_find (word);
+    return (row && row->everybody) ||
+           argos_tier_may (gateway->policy->config, json_object_get (gateway->body, "source"),
+               row ? row->name : word);
+}
+
+bool
+argos_command_is_offered (const argos_gateway_case_t *gateway, const argos_commands_row_t *row)
+{
+    return !row->cli_only && !(row->gateway_only && s_is_local (gateway)) &&
+           s_may (gateway, row->name);
+}
+
+//  The question is answered. Returns whether the command is to be done.
+
+static bool
+s_answered (const argos_gateway_case_t *gateway, const argos_command_t *command, json_t *parts)
+{
+    argos_confirm_take (gateway, parts);
+    if (command->cancelled)
+        argos_cmd_say (gateway, parts, SAY_CANCELLED, command->row->name);
+    else if (command->always)
+        argos_cmd_setting_put (gateway, parts, "confirm", json_false (), false);
+    return command->confirmed;
+}
+
+//  Does the command of a row, unless something is in the way.
+
+static void
+s_do (const argos_gateway_case_t *gateway, const argos_command_t *command, json_t *parts)
+{
+    const argos_commands_row_t *row = command->row;
     int running, queued;
-    s_count (gateway, &running, &queued);
-    if (!running && !queued) {
-        s_answer (gateway, parts, "Nothing is running.");
-        return;
-    }
-    char session[ARGOS_SESSION_ID_MAX + 1], digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
-    argos_gateway_session (gateway, session);
-    argos_parts_digest (gateway->from, gateway->id, digest);
-    snprintf (id, sizeof id, "stop_%s", digest);
-    argos_parts_turn_new (parts, "turn.stop", id, session, true,
-        json_pack ("{s:s}", "reason", "stopped by the user"));
-    s_answer (gateway, parts, "⚡ Stopped. You can continue this session.");
+    argos_cmd_count (gateway, &running, &queued);
+    if (row->gateway_only && s_is_local (gateway))
+        argos_cmd_say (gateway, parts, SAY_TERMINAL_ONLY, row->name);
+    else if (row->busy == ARGOS_COMMANDS_REJECT && (running || queued))
+        argos_cmd_say (gateway, parts, SAY_BUSY, row->name);
+    else if (row->confirm && !command->confirmed && !command->cancelled &&
+             argos_confirm_is_needed (gateway))
+        argos_confirm_ask (gateway, row->name, command->arguments, parts);
+    else if (!(command->confirmed || command->cancelled) || s_answered (gateway, command, parts))
+        s_handlers[argos_commands_id (row)].handler (gateway, command->arguments, parts);
 }
 
-//  One line about who answers the turns.
+//  A command that nobody knows is said so, and never shown to a model.
 
 static void
-s_provider (const json_t *agent, char *target, size_t size)
+s_unknown (const argos_gateway_case_t *gateway, const char *word, json_t *parts)
 {
-    if (!agent) {
-        snprintf (target, size, "unknown (the agent does not answer)");
-        return;
-    }
-    static const struct {
-        const char *member, *before; //  What of the answer, and what stands in front of it
-    } shown[] = { { "kind", "" }, { "model", ", model " }, { "base_url", ", " },
-        { "problem", "; problem: " } };
-    char value[256];
-    size_t length = 0;
-    *target = 0;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown && length < size; i++) {
-        const char *text = json_string_value (json_object_get (agent, shown[i].member));
-        if (!text)
-            continue;
-        argos_parts_cut (text, value, sizeof value);
-        length +=
-            (size_t) snprintf (target + length, size - length, "%s%s", shown[i].before, value);
-    }
-    if (json_is_true (json_object_get (agent, "rehearsal")) && length < size)
-        snprintf (target + length, size - length,
-            " (rehearsal: this is no model, it only repeats what it is sent)");
+    char reason[128];
+    snprintf (reason, sizeof reason, SAY_UNKNOWN, word);
+    json_t *refusal = argos_gateway_refuse (gateway, reason);
+    json_array_extend (parts, refusal);
+    json_decref (refusal);
 }
 
-static void
-s_status (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+bool
+argos_command_step (const argos_gateway_case_t *gateway, json_t *parts)
 {
-    (void) arguments;
-    char session[ARGOS_SESSION_ID_MAX + 1], provider[1536], text[STATUS_SIZE];
-    int running, queued;
-    argos_gateway_session (gateway, session);
-    s_count (gateway, &running, &queued);
-    s_provider (gateway->fact[ARGOS_FACT_AGENT], provider, sizeof provider);
-    snprintf (text, sizeof text, "Session: %s\nRunning: %s, queued: %d\nProvider: %s",
-        *session ? session : "none yet", running ? "yes" : "no", queued, provider);
-    s_answer (gateway, parts, text);
-}
-
-static void
-s_help (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
-{
-    (void) arguments;
-    char text[HELP_SIZE];
-    size_t length = 0;
-    const argos_command_t *row;
-    for (size_t i = 0; (row = argos_command_row (i)) && length < sizeof text; i++) {
-        int written = snprintf (text + length, sizeof text - length, "%s`/%s%s%s` -- %s",
-            i ? "\n" : "", row->name, *row->arguments ? " " : "", row->arguments, row->description);
-        length += (size_t) written;
-        if (row->aliases[0] && length < sizeof text) {
-            written =
-                snprintf (text + length, sizeof text - length, " (alias: `/%s`)", row->aliases[0]);
-            length += (size_t) written;
-        }
+    argos_command_t command;
+    bool found = argos_command_read (gateway, &command);
+    if (!found) {
+        argos_command_clear (&command);
+        return false;
     }
-    s_answer (gateway, parts, text);
-}
-
-//  ---------------------------------------------------------------------------------------------
-//  The table
-
-static const argos_command_t s_table[] = {
-    { "background", { "bg", "btw" }, "<prompt>|list|status ID|cancel ID",
-        "answer a prompt in a session of its own, beside this one", false,
-        ARGOS_FACT_BIT (ARGOS_FACT_TASKS), argos_cmd_background },
-    { "new", { "reset", NULL }, "", "end this session and begin a new one", true, 0, s_new },
-    { "stop", { NULL, NULL }, "", "stop the running turn and drop what waits", true,
-        ARGOS_FACT_BIT (ARGOS_FACT_LANE), s_stop },
-    { "status", { NULL, NULL }, "", "show the session, what runs and who answers", false,
-        ARGOS_FACT_BIT (ARGOS_FACT_LANE) | ARGOS_FACT_BIT (ARGOS_FACT_AGENT), s_status },
-    { "help", { NULL, NULL }, "", "list the commands", false, 0, s_help },
-};
-
-const argos_command_t *
-argos_command_row (size_t index)
-{
-    return index < sizeof s_table / sizeof *s_table ? &s_table[index] : NULL;
-}
-
-const argos_command_t *
-argos_command_find (const char *name)
-{
-    const argos_command_t *row;
-    for (size_t i = 0; (row = argos_command_row (i)); i++) {
-        if (strcasecmp (row->name, name) == 0)
-            return row;
-        for (size_t j = 0; j < sizeof row->aliases / sizeof *row->aliases; j++)
-            if (row->aliases[j] && strcasecmp (row->aliases[j], name) == 0)
-                return row;
-    }
-    return NULL;
+    if (!command.row && !command.exec)
+        s_unknown (gateway, command.word, parts);
+    else if (!s_may (gateway, command.word) || (command.row && !s_may (gateway, command.row->name)))
+        argos_cmd_say (gateway, parts, SAY_ADMIN_ONLY, command.word);
+    else if (command.exec)
+        argos_cmd_say (gateway, parts, SAY_NO_EXEC, command.word);
+    else
+        s_do (gateway, &command, parts);
+    argos_command_clear (&command);
+    return true;
 }

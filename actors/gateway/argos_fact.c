@@ -5,6 +5,7 @@
 
 #include "argos_fact.h"
 
+#include "argos_cmd.h"
 #include "argos_gateway.h"
 #include "argos_hook_word.h"
 #include "argos_pairing.h"
@@ -97,14 +98,26 @@ s_nothing (const argos_gateway_case_t *self)
 static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_ROUTE] = { "route.get", "store", STORE_TTL_MS, false, s_route },
     [ARGOS_FACT_SESSION] = { "session.get", "store", STORE_TTL_MS, false, s_session },
+    [ARGOS_FACT_QUESTION] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_question },
+    [ARGOS_FACT_SETTING] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_setting },
     [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
     [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
+    [ARGOS_FACT_LIST] = { "session.list", "store", STORE_TTL_MS, false, argos_cmd_ask_list },
+    [ARGOS_FACT_RESOLVED] = { "session.resolve", "store", STORE_TTL_MS, true,
+        argos_cmd_ask_resolve },
+    [ARGOS_FACT_LINEAGE] = { "session.lineage", "store", STORE_TTL_MS, true,
+        argos_cmd_ask_lineage },
+    [ARGOS_FACT_TARGET] = { "session.get", "store", STORE_TTL_MS, true, argos_cmd_ask_target },
+    [ARGOS_FACT_SEARCH] = { "session.search", "store", STORE_TTL_MS, true, argos_cmd_ask_search },
+    [ARGOS_FACT_SAID] = { "session.load", "store", STORE_TTL_MS, true, argos_cmd_ask_said },
+    [ARGOS_FACT_USAGE] = { "usage.get", "store", STORE_TTL_MS, true, argos_cmd_ask_usage },
     [ARGOS_FACT_TASKS] = { "run.list", "store", STORE_TTL_MS, false, s_tasks },
     [ARGOS_FACT_PAIRED] = { "record.get", "store", STORE_TTL_MS, false, s_paired },
     [ARGOS_FACT_PAIRING_PENDING] = { "record.get", "store", STORE_TTL_MS, false, s_pending },
     [ARGOS_FACT_PAIRING_RATE] = { "record.get", "store", STORE_TTL_MS, false, s_rate },
     [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, s_lock },
     [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, argos_hook_question },
+    [ARGOS_FACT_RUNS] = { "run.list", "store", STORE_TTL_MS, false, argos_cmd_ask_runs },
 };
 
 const argos_fact_row_t *

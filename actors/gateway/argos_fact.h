@@ -15,8 +15,18 @@
 typedef enum {
     ARGOS_FACT_ROUTE,           //  route.get of the session key
     ARGOS_FACT_SESSION,         //  session.get of the id that the message names
+    ARGOS_FACT_QUESTION,        //  record.get of what this chat was asked
+    ARGOS_FACT_SETTING,         //  record.get of what was set in this chat
     ARGOS_FACT_LANE,            //  lane.list of service turn, key = the session
     ARGOS_FACT_AGENT,           //  agent.status
+    ARGOS_FACT_LIST,            //  session.list of who speaks
+    ARGOS_FACT_RESOLVED,        //  session.resolve of what /resume names
+    ARGOS_FACT_LINEAGE,         //  session.lineage of that one
+    ARGOS_FACT_TARGET,          //  session.get of where it goes on
+    ARGOS_FACT_SEARCH,          //  session.search of what /sessions looks for
+    ARGOS_FACT_SAID,            //  session.load of what was said last
+    ARGOS_FACT_USAGE,           //  usage.get of the session
+    ARGOS_FACT_RUNS,            //  run.list of the sender
     ARGOS_FACT_TASKS,           //  run.list: what this conversation has asked for in the background
     ARGOS_FACT_PAIRED,          //  record.get: the operator's approval of who speaks
     ARGOS_FACT_PAIRING_PENDING, //  record.get: codes that wait on this platform

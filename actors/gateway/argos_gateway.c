@@ -5,12 +5,16 @@
 
 #include "argos_gateway.h"
 
+#include "argos_cmd.h"
 #include "argos_command.h"
+#include "argos_expire.h"
 #include "argos_gate.h"
 #include "argos_header.h"
 #include "argos_incoming.h"
+#include "argos_life.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
+#include "argos_say.h"
 #include "argos_setting.h"
 
 #include <inttypes.h>
@@ -68,22 +72,6 @@ static bool
 s_is_api (const argos_gateway_case_t *self)
 {
     return s_platform (self)->by_run;
-}
-
-//  The command in the message; NULL when it has none (*ret_unknown false) or one that nobody knows
-//  (true). What comes through the API is text in any case: a program means what it sends.
-
-static const argos_command_t *
-s_command (const argos_gateway_case_t *self, const char **ret_arguments, bool *ret_unknown)
-{
-    char name[ARGOS_COMMAND_NAME_MAX + 1];
-    const char *text = s_text (self, "text");
-    *ret_unknown = false;
-    if (!text || s_is_api (self) || !argos_command_parse (text, name, ret_arguments))
-        return NULL;
-    const argos_command_t *command = argos_command_find (name);
-    *ret_unknown = !command;
-    return command;
 }
 
 void
@@ -155,20 +143,38 @@ s_is_inbound (const json_t *notice)
     return type && strcmp (type, "message.inbound") == 0;
 }
 
+//  What becomes of the session of the route; its policy goes to *ret_policy, which may be NULL.
+
+static argos_life_t
+s_life (const argos_gateway_case_t *self, argos_life_policy_t *ret_policy)
+{
+    argos_life_policy_t policy;
+    argos_life_policy (self->policy->config, s_source (self), &policy);
+    if (ret_policy)
+        *ret_policy = policy;
+    return argos_life (&policy, self->fact[ARGOS_FACT_ROUTE], self->wall);
+}
+
 unsigned
 argos_gateway_needs (const argos_gateway_case_t *self)
 {
     char session[ARGOS_SESSION_ID_MAX + 1];
-    bool unknown;
+    if (argos_expire_is (self))
+        return argos_expire_needs (self);
     if (self->notice)
         return s_is_inbound (self->notice) ? argos_gate_needs (self) : 0;
     if (!argos_gate_passes (self))
         return argos_gate_needs (self);
-    const argos_command_t *command = s_command (self, NULL, &unknown);
     argos_gateway_named (self, session);
     unsigned needs = ARGOS_FACT_BIT (*session ? ARGOS_FACT_SESSION : ARGOS_FACT_ROUTE);
+    unsigned command = argos_command_needs (self);
     if (command)
-        needs |= command->needs | ARGOS_FACT_BIT (ARGOS_FACT_ROUTE);
+        return needs | command;
+    if (!s_is_api (self))
+        needs |= ARGOS_FACT_BIT (ARGOS_FACT_SETTING);
+    if (!*session && (s_life (self, NULL) != ARGOS_LIFE_KEEP ||
+                         argos_life_begun (self->fact[ARGOS_FACT_ROUTE]) != ARGOS_LIFE_KEEP))
+        needs |= ARGOS_FACT_BIT (ARGOS_FACT_LANE); //  A session that works is alive
     return needs;
 }
 
@@ -186,15 +192,14 @@ s_route (const argos_gateway_case_t *self, char *key)
     return json_integer_value (json_object_get (route, "version"));
 }
 
-//  Expect the route to be as it was read.
-
-static void
-s_expect_route (const argos_gateway_case_t *self, json_t *parts)
+bool
+argos_gateway_expect_route (const argos_gateway_case_t *self, char *target, json_t *parts)
 {
-    char key[ARGOS_ROUTE_KEY_MAX + 1];
-    int64_t version = s_route (self, key);
+    int64_t version = s_route (self, target);
     argos_parts_store_new (parts, "expect",
-        json_pack ("{s:s, s:s, s:I}", "row", "route", "key", key, "version", (json_int_t) version));
+        json_pack (
+            "{s:s, s:s, s:I}", "row", "route", "key", target, "version", (json_int_t) version));
+    return version != 0;
 }
 
 //  A session row for id.
@@ -207,37 +212,115 @@ s_create (const argos_gateway_case_t *self, const char *id, json_t *parts)
 }
 
 void
-argos_gateway_open (const argos_gateway_case_t *self, char *target, json_t *parts)
+argos_gateway_fresh (const argos_gateway_case_t *self, char *target)
 {
-    char key[ARGOS_ROUTE_KEY_MAX + 1];
     time_t seconds = (time_t) (self->wall / 1000);
     struct tm when;
     gmtime_r (&seconds, &when);
     size_t length = strftime (target, ARGOS_SESSION_ID_MAX, "%Y%m%d_%H%M%S", &when);
     snprintf (target + length, ARGOS_SESSION_ID_MAX + 1 - length, "_%08" PRIx32,
         (uint32_t) (self->entropy ^ (self->entropy >> 32)));
-    s_route (self, key);
-    s_expect_route (self, parts);
-    s_create (self, target, parts);
-    argos_parts_store_new (parts, "route.bind",
-        json_pack ("{s:s, s:s, s:O}", "key", key, "session_id", target, "source", s_source (self)));
 }
 
-//  Parts that find or make the session of a turn; its id goes to target. Returns NULL, or why there
-//  can't be a turn.
+void
+argos_gateway_open (const argos_gateway_case_t *self, const char *reason, const char *title,
+    char *target, json_t *parts)
+{
+    static const char taken[] = "that title can't be used: another session of yours has it, or it "
+                                "is longer than 100 characters";
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    argos_gateway_fresh (self, target);
+    bool routed = argos_gateway_expect_route (self, key, parts);
+    json_t *body = json_pack ("{s:s, s:O}", "id", target, "source", s_source (self));
+    if (*title)
+        json_object_set_new (body, "title", json_string (title));
+    if (routed) {
+        json_object_set_new (body, "key", json_string (key));
+        json_object_set_new (body, "reason", json_string (*reason ? reason : "session_reset"));
+    }
+    argos_parts_store_new (parts, routed ? "route.reset" : "session.create", body);
+    if (*title)
+        json_object_set_new (
+            json_array_get (parts, json_array_size (parts) - 1), "refusal", json_string (taken));
+    if (!routed)
+        argos_parts_store_new (parts, "route.bind",
+            json_pack (
+                "{s:s, s:s, s:O}", "key", key, "session_id", target, "source", s_source (self)));
+    argos_expire_arm (self, target, self->wall, parts);
+}
+
+//  Tells people that the session has begun anew, once.
+
+static void
+s_tell (const argos_gateway_case_t *self, argos_life_t life, bool lost, json_t *parts)
+{
+    char text[512], id[64], key[ARGOS_ROUTE_KEY_MAX + 1];
+    argos_life_policy_t policy;
+    s_life (self, &policy);
+    s_route (self, key);
+    argos_parts_store_new (parts, "route.resume", json_pack ("{s:s, s:b}", "key", key, "on", 0));
+    if (argos_life_notice (life, &policy, lost, text, sizeof text)) {
+        argos_cmd_id (self, "life", id);
+        argos_parts_deliver (
+            parts, s_source (self), id, "notice", text, s_text (self, "message_id"));
+    }
+}
+
+//  The session for a turn of the route, when the one before is over: a new one is opened, or was
+//  while nobody looked. Returns whether it is so; else nothing was added.
+
+static bool
+s_reset (const argos_gateway_case_t *self, char *target, json_t *parts)
+{
+    const json_t *session = json_object_get (self->fact[ARGOS_FACT_ROUTE], "session");
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    argos_life_t life = s_life (self, NULL);
+    argos_life_t begun = argos_life_begun (self->fact[ARGOS_FACT_ROUTE]);
+    bool works = json_array_size (json_object_get (self->fact[ARGOS_FACT_LANE], "messages")) > 0;
+    if (life != ARGOS_LIFE_KEEP && (life == ARGOS_LIFE_SUSPENDED || !works)) {
+        argos_gateway_open (self, argos_life_reason (life), "", target, parts);
+        s_tell (self, life, json_integer_value (json_object_get (session, "message_count")), parts);
+        return true;
+    }
+    if (begun == ARGOS_LIFE_KEEP || works)
+        return false;
+    argos_gateway_expect_route (self, key, parts);
+    s_tell (self, begun, true, parts);
+    return true;
+}
+
+//  The session of the route goes on, and what a restart has interrupted is over with this turn.
+
+static void
+s_go_on (const argos_gateway_case_t *self, json_t *parts)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    const json_t *route = json_object_get (self->fact[ARGOS_FACT_ROUTE], "route");
+    argos_gateway_expect_route (self, key, parts);
+    if (json_object_get (route, "resume_at"))
+        argos_parts_store_new (
+            parts, "route.resume", json_pack ("{s:s, s:b}", "key", key, "on", 0));
+}
+
+//  Parts that find or make the session of a turn; its id goes to target. *ret_reset = the one
+//  before has ended by itself. Returns NULL, or why there can't be a turn.
 
 static const char *
-s_choose (const argos_gateway_case_t *self, char *target, bool *ret_new, json_t *parts)
+s_choose (
+    const argos_gateway_case_t *self, char *target, bool *ret_new, bool *ret_reset, json_t *parts)
 {
     char named[ARGOS_SESSION_ID_MAX + 1];
+    *ret_reset = false;
     argos_gateway_named (self, named);
     argos_gateway_session (self, target);
     *ret_new = !*target;
     if (!*named) {
-        if (*ret_new)
-            argos_gateway_open (self, target, parts);
-        else
-            s_expect_route (self, parts);
+        *ret_reset = s_reset (self, target, parts);
+        *ret_new = *ret_new || *ret_reset;
+        if (*ret_new && !*ret_reset)
+            argos_gateway_open (self, "", "", target, parts);
+        else if (!*ret_new)
+            s_go_on (self, parts);
         return NULL;
     }
     if (!s_session_valid (named))
@@ -249,6 +332,19 @@ s_choose (const argos_gateway_case_t *self, char *target, bool *ret_new, json_t 
     argos_parts_cut (named, target, ARGOS_SESSION_ID_MAX + 1);
     s_create (self, target, parts);
     return NULL;
+}
+
+//  What was set for the session, unless the message says otherwise.
+
+static void
+s_settings (const argos_gateway_case_t *self, json_t *turn)
+{
+    static const char *const names[] = { "model", "reasoning" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = json_string_value (argos_cmd_setting (self, names[i]));
+        if (value && !json_object_get (turn, names[i]))
+            json_object_set_new (turn, names[i], json_string (value));
+    }
 }
 
 //  The turn itself: everything of the message that concerns the agent.
@@ -271,6 +367,7 @@ argos_gateway_turn_new (
         if (value)
             json_object_set (body, copied[i], value);
     }
+    s_settings (self, body);
     if (argos_parts_service (s_source (self), service))
         json_object_set_new (body, "deliver", json_string (service));
     if (s_text (self, "message_id"))
@@ -278,10 +375,21 @@ argos_gateway_turn_new (
     return body;
 }
 
+//  The model knows nothing of the session before, and is told so.
+
+static void
+s_tell_model (json_t *turn)
+{
+    const char *given = json_string_value (json_object_get (turn, "instructions"));
+    json_object_set_new (turn, "instructions",
+        json_sprintf ("%s%s%s", given ? given : "", given ? "\n" : "", SAY_RESET_NOTE));
+}
+
 //  The row of the run; the API has made its own already, before it answered its client.
 
 static void
-s_run_row (const argos_gateway_case_t *self, const char *run, const char *session, json_t *parts)
+s_run_row (const argos_gateway_case_t *self, const char *run, const char *session, const char *text,
+    json_t *parts)
 {
     if (s_is_api (self)) {
         argos_parts_store_new (
@@ -290,7 +398,7 @@ s_run_row (const argos_gateway_case_t *self, const char *run, const char *sessio
     }
     char owner[ARGOS_NAME_MAX + 1], preview[PREVIEW_SIZE];
     argos_name_base (self->from, owner);
-    argos_parts_cut (s_text (self, "text") ? s_text (self, "text") : "", preview, sizeof preview);
+    argos_parts_cut (text, preview, sizeof preview);
     json_t *row = json_pack ("{s:s, s:s, s:s, s:s}", "run_id", run, "owner", owner, "session_id",
         session, "input", preview);
     if (s_text (self, "model"))
@@ -315,47 +423,56 @@ argos_gateway_attachments (const argos_gateway_case_t *self, const char *run, js
     json_decref (blobs);
 }
 
-//  Ordinary text: a turn at the end of its session's lane.
+//  What the model reads: what is said, with all that belongs to the message around it; a text that
+//  was stored has that already. A new JSON string, NULL = too long.
 
 static json_t *
-s_ordinary (const argos_gateway_case_t *self)
+s_read_text (const argos_gateway_case_t *self, const char *text, bool stored)
+{
+    if (stored)
+        return json_string (text);
+    bool shared = argos_route_is_shared (s_source (self), &self->policy->route);
+    if (s_text (self, "text") == text)
+        return argos_incoming_text (self->body, shared);
+    json_t *body = json_deep_copy (self->body);
+    json_object_set_new (body, "text", json_string (text));
+    json_t *read = argos_incoming_text (body, shared);
+    json_decref (body);
+    return read;
+}
+
+void
+argos_gateway_turn (const argos_gateway_case_t *self, const char *text, bool stored, json_t *parts)
 {
     char run[ARGOS_RUN_ID_SIZE], session[ARGOS_SESSION_ID_MAX + 1];
-    bool fresh;
-    json_t *parts = json_array ();
+    bool fresh, reset;
     argos_gateway_run (self, run);
-    json_t *text = argos_incoming_text (
-        self->body, argos_route_is_shared (s_source (self), &self->policy->route));
+    json_t *chosen = json_array (), *read = s_read_text (self, text, stored);
     const char *problem =
-        text ? s_choose (self, session, &fresh, parts) : "the message is too long";
+        read ? s_choose (self, session, &fresh, &reset, chosen) : "the message is too long";
     if (problem) {
-        json_decref (text);
-        json_decref (parts);
-        return argos_gateway_refuse (self, problem);
+        json_decref (chosen);
+        chosen = argos_gateway_refuse (self, problem);
     }
-    s_run_row (self, run, session, parts);
+    json_array_extend (parts, chosen);
+    json_decref (chosen);
+    if (problem) {
+        json_decref (read);
+        return;
+    }
+    s_run_row (self, run, session, text, parts);
     argos_gateway_attachments (self, run, parts);
     argos_parts_store_new (parts, "expect",
         json_pack ("{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max",
             self->policy->queue_max));
-    json_t *turn = argos_gateway_turn_new (self, run, session, json_string_value (text));
-    json_decref (text);
+    json_t *turn = argos_gateway_turn_new (self, run, session, json_string_value (read));
+    json_decref (read);
     if (fresh)
         json_object_set_new (turn, "new_session", json_true ());
+    if (reset)
+        s_tell_model (turn);
     argos_parts_turn_new (parts, "turn.request", run, session, false, turn);
     argos_parts_out (parts, s_source (self), s_text (self, "message_id"), run, "queued", NULL);
-    return parts;
-}
-
-//  A command that is not in the table is said so, and never shown to a model.
-
-static json_t *
-s_unknown (const argos_gateway_case_t *self)
-{
-    char name[ARGOS_COMMAND_NAME_MAX + 1], reason[128];
-    argos_command_parse (s_text (self, "text"), name, NULL);
-    snprintf (reason, sizeof reason, "there is no command /%s; /help lists them", name);
-    return argos_gateway_refuse (self, reason);
 }
 
 //  ---------------------------------------------------------------------------------------------
@@ -403,8 +520,9 @@ json_t *
 argos_gateway_decide (const argos_gateway_case_t *self)
 {
     char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1];
-    const char *arguments = "";
-    bool unknown;
+    const char *text = s_text (self, "text");
+    if (argos_expire_is (self))
+        return argos_expire_decide (self);
     if (self->notice)
         return s_is_inbound (self->notice) && !argos_gate_passes (self) ? json_array ()
                                                                         : s_dead (self->notice);
@@ -414,13 +532,9 @@ argos_gateway_decide (const argos_gateway_case_t *self)
         return NULL;
     if (!argos_gate_passes (self))
         return argos_gate_parts (self, true);
-    const argos_command_t *command = s_command (self, &arguments, &unknown);
-    if (unknown)
-        return s_unknown (self);
-    if (!command)
-        return s_ordinary (self);
     json_t *parts = json_array ();
-    command->handler (self, arguments, parts);
+    if (!argos_command_step (self, parts)) //  Ordinary text: a turn at the end of its lane
+        argos_gateway_turn (self, text ? text : "", false, parts);
     return parts;
 }
 

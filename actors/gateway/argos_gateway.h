@@ -7,7 +7,8 @@
 //  decided on old facts is refused by the store and is read and decided again.
 //
 //  A part is a JSON object {"type", "to", "id"?, "key"?, "durable"?, "side"?, "urgent"?, "last"?,
-//  "not_before"?, "body"}.
+//  "not_before"?, "body", "refusal"?}. When the store refuses a part that has a refusal, that is
+//  what people read.
 
 #ifndef ARGOS_GATEWAY_H
 #define ARGOS_GATEWAY_H
@@ -31,6 +32,7 @@ typedef struct argos_gateway_case {
     const argos_gateway_policy_t *policy;       //  Settings
     const char *from;                           //  Sender of the message, as authenticated
     const char *id;                             //  Its id
+    const char *type;                           //  Its type, NULL = message.inbound or message.dead
     const json_t *body;                         //  message.inbound, checked by its schema
     int64_t wall;                               //  Msec since 1970
     uint64_t entropy;                           //  Random bits, for the name of a new session
@@ -59,9 +61,23 @@ void argos_gateway_session (const argos_gateway_case_t *self, char *target);
 //  1 bytes.
 void argos_gateway_named (const argos_gateway_case_t *self, char *target);
 
+//  The id of a new session, made of the time and the entropy; target as above.
+void argos_gateway_fresh (const argos_gateway_case_t *self, char *target);
+
+//  Adds the expectation that the route is as it was read. Its key goes to target,
+//  ARGOS_ROUTE_KEY_MAX + 1 bytes. Returns whether there is one.
+bool argos_gateway_expect_route (const argos_gateway_case_t *self, char *target, json_t *parts);
+
 //  Adds what opens a new session for the message (expectation on the route, session row, route) to
-//  parts; its id goes to target, ARGOS_SESSION_ID_MAX + 1 bytes.
-void argos_gateway_open (const argos_gateway_case_t *self, char *target, json_t *parts);
+//  parts; its id goes to target, ARGOS_SESSION_ID_MAX + 1 bytes. reason is why the one before ends,
+//  title what it is called; "" = none.
+void argos_gateway_open (const argos_gateway_case_t *self, const char *reason, const char *title,
+    char *target, json_t *parts);
+
+//  Adds an ordinary turn of the message, which says text instead (stored: one that was read before,
+//  as the model has it); or what refuses it visibly.
+void argos_gateway_turn (
+    const argos_gateway_case_t *self, const char *text, bool stored, json_t *parts);
 
 //  The run of the message: the one it names, else made from the sender's base name and the id.
 //  target has ARGOS_RUN_ID_SIZE bytes.

@@ -8,6 +8,7 @@
 
 #include "argos_actor.h"
 #include "argos_allow.h"
+#include "argos_expire.h"
 #include "argos_gate.h"
 #include "argos_gateway_ask.h"
 #include "argos_gateway_events.h"
@@ -158,13 +159,18 @@ s_part (const json_t *json)
 static bool
 s_job_refuse (job_t *self, argos_err_t code, const char *reason)
 {
+    if (argos_expire_is (&self->facts)) {
+        s_job_release (self, NULL); //  Nobody waits for it
+        return false;
+    }
     if (self->refusing || self->dead) {
         s_job_release (self, argos_err_name (code));
         return false;
     }
     self->refusing = true;
-    json_decref (self->parts);
+    json_t *refused = self->parts; //  The reason may be part of it
     self->parts = argos_gateway_refuse (&self->facts, reason);
+    json_decref (refused);
     return true;
 }
 
@@ -215,6 +221,15 @@ s_again_later (argos_err_t code)
            code == ARGOS_EXPIRED || code == ARGOS_CREDIT;
 }
 
+//  What people read when this part is refused, NULL = whatever the reason was.
+
+static const char *
+s_refusal (const job_t *self, int part)
+{
+    return json_string_value (
+        json_object_get (json_array_get (self->parts, (size_t) part), "refusal"));
+}
+
 //  What to do about a refusal. Returns whether the job goes on; else it is gone.
 
 static bool
@@ -233,6 +248,8 @@ s_job_refused (job_t *self, const argos_peer_answer_t *answer)
         s_job_leave_out (self, answer);
         return true;
     }
+    if (part && s_refusal (self, answer->part))
+        return s_job_refuse (self, answer->code, s_refusal (self, answer->part));
     if (answer->code == ARGOS_CONFLICT && !self->dead && !self->refusing)
         return s_job_conflict (self, answer->part);
     return s_job_refuse (self, answer->code, answer->reason);
@@ -383,6 +400,7 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     job->facts.id = job->id;
     job->facts.body = job->dead ? json_object_get (job->body, "body") : job->body;
     job->facts.notice = job->dead ? job->body : NULL;
+    job->facts.type = streq (msg->type, ARGOS_EXPIRE_TYPE) ? ARGOS_EXPIRE_TYPE : NULL;
     job->facts.wall = argos_shell_wall ();
     argos_lease_set_data (msg->lease, job);
     if (job->dead) {
@@ -471,7 +489,8 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 void
 argos_gateway_actor (zsock_t *pipe, void *config)
 {
-    static const char *const types[] = { "message.inbound", "message.dead", NULL };
+    static const char *const types[] = { "message.inbound", "message.dead", ARGOS_EXPIRE_TYPE,
+        NULL };
     const argos_gateway_config_t *settings = config;
     gateway_t self = { .pipe = pipe };
     char name[ARGOS_NAME_MAX + 1];

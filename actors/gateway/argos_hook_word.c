@@ -2,8 +2,8 @@
 
 #include "argos_hook_word.h"
 
-#include "argos_command.h"
 #include "argos_hook_event.h"
+#include "argos_incoming.h"
 #include "argos_parts.h"
 
 #include <string.h>
@@ -20,9 +20,9 @@ s_text (const json_t *object, const char *name)
 json_t *
 argos_hook_question (const argos_gateway_case_t *self)
 {
-    char name[ARGOS_COMMAND_NAME_MAX + 1], cut[ARGUMENTS_MAX + 1];
+    char name[ARGOS_INCOMING_NAME_MAX + 1], cut[ARGUMENTS_MAX + 1];
     const char *arguments = "";
-    if (!argos_command_parse (s_text (self->body, "text"), name, &arguments))
+    if (!argos_incoming_command (s_text (self->body, "text"), name, &arguments))
         return NULL;
     //  What is cut off must not be a way around the hooks
     argos_parts_cut (arguments, cut, sizeof cut);

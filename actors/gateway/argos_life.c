@@ -7,6 +7,8 @@
 
 #include "argos_life.h"
 
+#include "argos_setting.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,26 +22,23 @@
 //  ------------------------------------------------------------------------------------------------
 //  The policy
 
-//  A member of one of the objects that name the policy of this chat, NULL when none has it.
+//  The setting of that path, session_reset and a name; NULL when no place has it.
 
 static const json_t *
-s_setting (const json_t *config, const json_t *source, const char *name)
+s_setting (const json_t *config, const json_t *source, const char *path)
 {
     const char *platform = json_string_value (json_object_get (source, "platform"));
     const char *type = json_string_value (json_object_get (source, "chat_type"));
     const json_t *own =
         platform ? json_object_get (json_object_get (config, "platforms"), platform) : NULL;
-    const json_t *all = json_object_get (config, "session_reset");
-    const json_t *places[] = { type ? json_object_get (json_object_get (own, type), "session_reset")
-                                    : NULL,
-        json_object_get (own, "session_reset"),
-        type ? json_object_get (json_object_get (all, "by_type"), type) : NULL, all };
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const json_t *value = json_object_get (places[i], name);
-        if (value)
-            return value;
-    }
-    return NULL;
+    const json_t *value =
+        type ? argos_setting (json_object_get (own, type), NULL, NULL, path) : NULL;
+    if (!value)
+        value = argos_setting (own, NULL, NULL, path);
+    if (!value && type)
+        value = json_object_get (json_object_get (json_object_get (config, "reset_by_type"), type),
+            strchr (path, '.') + 1);
+    return value ? value : argos_setting (config, NULL, NULL, path);
 }
 
 static int64_t
@@ -56,7 +55,7 @@ s_told (const json_t *config, const json_t *source)
 {
     static const char *const silent[] = { "api_server", "webhook" };
     const char *platform = json_string_value (json_object_get (source, "platform"));
-    const json_t *excluded = s_setting (config, source, "notify_exclude_platforms");
+    const json_t *excluded = s_setting (config, source, "session_reset.notify_exclude_platforms");
     size_t index;
     json_t *name;
     if (!platform)
@@ -73,16 +72,17 @@ s_told (const json_t *config, const json_t *source)
 void
 argos_life_policy (const json_t *config, const json_t *source, argos_life_policy_t *ret_policy)
 {
-    const char *mode = json_string_value (s_setting (config, source, "mode"));
+    const char *mode = json_string_value (s_setting (config, source, "session_reset.mode"));
     bool both = mode && strcmp (mode, "both") == 0;
     *ret_policy = (argos_life_policy_t){ .idle = both || (mode && strcmp (mode, "idle") == 0),
         .daily = both || (mode && strcmp (mode, "daily") == 0),
-        .idle_ms =
-            s_number (s_setting (config, source, "idle_minutes"), IDLE_MINUTES, IDLE_MINUTES_MAX) *
-            60000,
-        .at_hour = (int) s_number (s_setting (config, source, "at_hour"), AT_HOUR, 23),
-        .notify =
-            !json_is_false (s_setting (config, source, "notify")) && s_told (config, source) };
+        .idle_ms = s_number (s_setting (config, source, "session_reset.idle_minutes"), IDLE_MINUTES,
+                       IDLE_MINUTES_MAX) *
+                   60000,
+        .at_hour =
+            (int) s_number (s_setting (config, source, "session_reset.at_hour"), AT_HOUR, 23),
+        .notify = !json_is_false (s_setting (config, source, "session_reset.notify")) &&
+                  s_told (config, source) };
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -115,7 +115,8 @@ int64_t
 argos_life_hour (int at_hour, int64_t now, bool next)
 {
     int64_t seconds = now / 1000, clock = seconds + s_offset (seconds);
-    int64_t wanted = clock - clock % DAY_S + at_hour * 3600 + DAY_S, moment = s_moment (wanted);
+    int64_t wanted = clock - clock % DAY_S + (int64_t) at_hour * 3600 + DAY_S,
+            moment = s_moment (wanted);
     //  From tomorrow backwards: today's may still be ahead, and a clock set back shows today again
     for (int i = 0; i < 3; i++) {
         int64_t earlier = s_moment (wanted - DAY_S);
@@ -156,10 +157,10 @@ argos_life_reason (argos_life_t life)
     return s_reasons[life];
 }
 
-//  The rule that has ended the session already; KEEP when none has.
+//  The rule of that name; KEEP when it is none.
 
 static argos_life_t
-s_ended (const char *reason)
+s_rule (const char *reason)
 {
     for (argos_life_t life = ARGOS_LIFE_SUSPENDED; reason && life <= ARGOS_LIFE_DAILY; life++)
         if (strcmp (reason, s_reasons[life]) == 0)
@@ -187,7 +188,7 @@ argos_life (const argos_life_policy_t *policy, const json_t *result, int64_t now
     if (!json_is_object (route) || !json_is_object (session))
         return ARGOS_LIFE_KEEP;
     if (s_time (session, "ended_at"))
-        return s_ended (json_string_value (json_object_get (session, "end_reason")));
+        return s_rule (json_string_value (json_object_get (session, "end_reason")));
     if (json_is_true (json_object_get (route, "suspended")))
         return ARGOS_LIFE_SUSPENDED;
     argos_life_t life = s_expired (policy, argos_life_touched (result), now);
@@ -205,12 +206,21 @@ argos_life_due (const argos_life_policy_t *policy, int64_t touched)
     return !idle || (daily && daily < idle) ? daily : idle;
 }
 
+argos_life_t
+argos_life_begun (const json_t *result)
+{
+    const json_t *session = json_object_get (result, "session");
+    if (!json_is_object (session) || s_time (session, "message_count"))
+        return ARGOS_LIFE_KEEP;
+    return s_rule (
+        json_string_value (json_object_get (json_object_get (result, "route"), "reset_reason")));
+}
+
 bool
-argos_life_notice (argos_life_t life, const argos_life_policy_t *policy, const json_t *result,
-    char *target, size_t size)
+argos_life_notice (
+    argos_life_t life, const argos_life_policy_t *policy, bool lost, char *target, size_t size)
 {
     char why[96];
-    bool lost = s_time (json_object_get (result, "session"), "message_count") > 0;
     *target = 0;
     if (life == ARGOS_LIFE_KEEP || !(life == ARGOS_LIFE_SUSPENDED || (policy->notify && lost)))
         return false;

@@ -5,7 +5,7 @@
 //  (0-23, default 4), `idle_minutes` (default 1440), `notify` (default true) and
 //  `notify_exclude_platforms` (default api_server and webhook). Each of them is looked for in
 //  platforms.<platform>.<chat type>.session_reset, platforms.<platform>.session_reset,
-//  session_reset.by_type.<chat type>, session_reset. Local time is that of the process (TZ).
+//  reset_by_type.<chat type>, session_reset. Local time is that of the process (TZ).
 
 #ifndef ARGOS_LIFE_H
 #define ARGOS_LIFE_H
@@ -51,10 +51,14 @@ int64_t argos_life_due (const argos_life_policy_t *policy, int64_t touched);
 //  The reason as it is stored: idle, daily, suspended, resume_pending_expired; "" = KEEP. Static.
 const char *argos_life_reason (argos_life_t life);
 
-//  What people are told, to target. False when they are not: nothing was lost (the session had no
-//  messages), or the policy says so; that it was suspended is always told.
-bool argos_life_notice (argos_life_t life, const argos_life_policy_t *policy, const json_t *result,
-    char *target, size_t size);
+//  The rule by which the session of the route began anew while nobody looked, when nothing was said
+//  in it yet and nobody was told; else KEEP.
+argos_life_t argos_life_begun (const json_t *result);
+
+//  What people are told, to target. lost: the session before had messages. False when they are not
+//  told: nothing was lost, or the policy says so; that it was suspended is always told.
+bool argos_life_notice (
+    argos_life_t life, const argos_life_policy_t *policy, bool lost, char *target, size_t size);
 
 //  The latest moment, not after `now`, at which the local clock came to that hour of its day; with
 //  next the first one after it. Msec since 1970. On a day that leaves the hour out it is when the

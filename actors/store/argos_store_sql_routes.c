@@ -49,7 +49,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         "UPDATE routes SET " RESUME " WHERE suspended = 0 AND resume_at IS NULL AND session_id IN"
         " (SELECT id FROM sessions WHERE last_activity_at >= ?1)",
     [ARGOS_SQL_ROUTE_CLEAR] = "UPDATE routes SET resume_reason = NULL, resume_at = NULL,"
-                              " version = version + 1 WHERE key = ?1 AND resume_at IS NOT NULL",
+                              " reset_reason = NULL, version = version + 1 WHERE key = ?1"
+                              " AND (resume_at IS NOT NULL OR reset_reason IS NOT NULL)",
     [ARGOS_SQL_ROUTE_PRUNE] =
         "DELETE FROM routes WHERE key IN (SELECT r.key FROM routes r"
         " LEFT JOIN sessions s ON s.id = r.session_id WHERE r.updated_at < ?1"

@@ -19,8 +19,7 @@ TABLE = "actors/base/argos_config.c"
 
 
 #  Known before their readers are there; a key that has one must go from this list
-WAITING = set("""session_reset.mode session_reset.at_hour session_reset.idle_minutes session_reset.notify
-    session_reset.notify_exclude_platforms display.busy_input_mode display.busy_ack_enabled quick_commands
+WAITING = set("""display.busy_input_mode display.busy_ack_enabled
     home_channel.chat_id home_channel.name home_channel.thread_id""".split())
 
 
@@ -49,6 +48,8 @@ def keys(schema, prefix=""):
             yield from keys(member, path + ".")
         else:
             yield path, "path"
+            if name == "reset_by_type":
+                continue  # The keys of session_reset
             inner = resolve(member.get("items") or member.get("additionalProperties") or {})
             yield from ((key, "name") for key, _ in keys(inner))
 

@@ -96,8 +96,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     json_decref (body);
     body = event;
     const char *text = json_string_value (json_object_get (body, "text"));
-    if (argos_command_parse (text, name, &arguments)) {
-        argos_command_find (name);
+    if (argos_incoming_command (text, name, &arguments)) {
+        argos_commands_find (name);
         FUZZ_CHECK (arguments >= text && arguments <= text + strlen (text));
     }
     s_keys (json_object_get (body, "source"));

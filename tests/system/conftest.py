@@ -182,6 +182,17 @@ def argosd(daemon):
         assert code == 0, f"exit code {code}:\n{daemon.text()}"
 
 
+@pytest.fixture(scope="module")
+def shared_argosd():
+    """One for all tests of a file, which keep out of each other's way."""
+    folder = tempfile.mkdtemp(prefix="argos-")
+    daemon = Argosd(folder).start()
+    yield daemon
+    code = daemon.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+    assert code == 0, f"exit code {code}:\n{daemon.text()}"
+
+
 def wait_until(condition, deadline_s=DEADLINE_S):
     """Wait for something that gives no sign (a file, a process that is gone); returns what condition() returns."""
     deadline = time.monotonic() + deadline_s

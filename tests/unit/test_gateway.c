@@ -124,6 +124,8 @@ the_first_message_opens_a_session (void **state)
     assert_int_equal (s_next (&self), ARGOS_FACT_ROUTE);
     s_end (&self, NULL);
     s_begin (&self, "{" CHAT ",'text':'hello'}", NOTHING);
+    assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
+    s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
     assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (
@@ -163,8 +165,7 @@ the_next_message_joins_the_session_of_the_route (void **state)
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'hello'}", ENDED);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (
-        parts, "expect session.create route.bind run.create expect turn.request out.state");
+    s_assert_types (parts, "expect route.reset run.create expect turn.request out.state");
     s_end (&self, parts);
 }
 
@@ -290,15 +291,16 @@ new_is_one_done_with_the_end_of_the_old_session (void **state)
     (void) state;
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'/new'}", ROUTE);
+    assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
+    s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
     assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect session.create route.bind session.end deliver.request");
-    assert_string_equal (s_at (parts, 3, "key", NULL), "s1");
-    assert_true (json_is_true (json_object_get (json_array_get (parts, 3), "side")));
-    assert_true (json_is_true (json_object_get (json_array_get (parts, 3), "urgent")));
-    assert_string_equal (s_at (parts, 4, "to", NULL), "service:deliver.test.main");
-    assert_string_equal (s_at (parts, 4, "key", NULL), "c1");
-    assert_non_null (strstr (s_at (parts, 4, "body", "text"), "✨"));
+    s_assert_types (parts, "expect route.reset deliver.request");
+    assert_string_equal (s_at (parts, 1, "body", "key"), "agent:main:test:dm:c1");
+    assert_string_equal (s_at (parts, 1, "body", "id"), "20251128_000000_11223344");
+    assert_string_equal (s_at (parts, 2, "to", NULL), "service:deliver.test.main");
+    assert_string_equal (s_at (parts, 2, "key", NULL), "c1");
+    assert_non_null (strstr (s_at (parts, 2, "body", "text"), "✨"));
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/new'}", NOTHING);
     parts = argos_gateway_decide (&self.gateway);
@@ -337,6 +339,8 @@ status_names_session_queue_and_rehearsal (void **state)
     (void) state;
     fixture_t self;
     s_begin (&self, "{" CHAT ",'text':'/status'}", ROUTE);
+    assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
+    s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
     assert_int_equal (s_next (&self), ARGOS_FACT_LANE);
     s_fact (&self, ARGOS_FACT_LANE,
         "{'messages':[{'type':'turn.request','leased':true},{'type':'turn.stop'},"
@@ -365,7 +369,7 @@ help_lists_the_table_and_unknown_commands_are_said (void **state)
     s_begin (&self, "{" CHAT ",'text':'/help'}", NOTHING);
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "deliver.request");
-    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "`/new` -- "));
+    assert_non_null (strstr (s_at (parts, 0, "body", "text"), "`/new [title]` -- "));
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "(alias: `/reset`)"));
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/frobnicate now'}", NOTHING);

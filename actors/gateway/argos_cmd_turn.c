@@ -1,0 +1,148 @@
+//  argos_cmd_turn - the commands on turns: retry, undo, compress, stop, queue, steer, and those
+//  that answer or run beside.
+//
+//  Invariant: what was said is taken back only while nothing runs in the session, and as it was
+//  read. Pure.
+
+#include "argos_cmd.h"
+#include "argos_parts.h"
+#include "argos_say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PREVIEW_CHARS 60 //  Characters of what was said that are shown
+#define PREVIEW_SIZE 256 //  Their bytes, terminated
+#define UNDONE_SIZE 2048 //  Bytes of the message that was taken back
+
+//  The first characters of a text, and `...` when there are more.
+
+static void
+s_preview (const char *text, char *target)
+{
+    size_t length = 0, count = 0;
+    while (text[length] && (count < PREVIEW_CHARS || ((unsigned char) text[length] & 0xC0) == 0x80))
+        count += ((unsigned char) text[length++] & 0xC0) != 0x80;
+    snprintf (target, PREVIEW_SIZE, "%.*s%s", (int) length, text, text[length] ? "..." : "");
+}
+
+//  What was said last, newest first.
+
+static const json_t *
+s_said (const argos_gateway_case_t *gateway)
+{
+    return json_object_get (gateway->fact[ARGOS_FACT_SAID], "messages");
+}
+
+//  Takes a message of the user back and all behind it: as the session was read, while it is idle.
+
+static void
+s_rewind (const argos_gateway_case_t *gateway, const json_t *message, json_t *parts)
+{
+    const json_t *session = argos_cmd_session (gateway);
+    const char *id = argos_cmd_text (session, "id");
+    argos_parts_store_new (parts, "expect",
+        json_pack ("{s:s, s:s, s:O}", "row", "session", "id", id, "version",
+            json_object_get (session, "version")));
+    argos_cmd_expect_idle (id, parts);
+    argos_parts_store_new (parts, "session.rewind",
+        json_pack ("{s:s, s:O}", "session_id", id, "message_id", json_object_get (message, "id")));
+}
+
+void
+argos_cmd_retry (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    (void) arguments;
+    const json_t *last = json_array_get (s_said (gateway), 0);
+    const char *text = argos_cmd_text (last, "content");
+    if (!*text) {
+        argos_cmd_say (gateway, parts, SAY_NO_RETRY);
+        return;
+    }
+    s_rewind (gateway, last, parts);
+    argos_gateway_turn (gateway, text, true, parts);
+}
+
+void
+argos_cmd_undo (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    const json_t *said = s_said (gateway);
+    size_t count = json_array_size (said);
+    char cut[UNDONE_SIZE];
+    if (*arguments && argos_cmd_number (arguments) < 1) {
+        argos_cmd_say (gateway, parts, SAY_USAGE, "undo", "[count]");
+        return;
+    }
+    if (!count) {
+        argos_cmd_say (gateway, parts, SAY_NO_UNDO);
+        return;
+    }
+    const json_t *first = json_array_get (said, count - 1);
+    s_rewind (gateway, first, parts);
+    argos_parts_cut (argos_cmd_text (first, "content"), cut, sizeof cut);
+    argos_cmd_say (gateway, parts, SAY_UNDONE, count, cut);
+}
+
+void
+argos_cmd_compress (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    (void) arguments;
+    argos_cmd_say (gateway, parts, SAY_NO_COMPRESS);
+}
+
+void
+argos_cmd_stop (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    (void) arguments;
+    int running, queued;
+    char session[ARGOS_SESSION_ID_MAX + 1], id[64];
+    argos_cmd_count (gateway, &running, &queued);
+    if (!running && !queued) {
+        argos_cmd_say (gateway, parts, SAY_NOT_RUNNING);
+        return;
+    }
+    argos_gateway_session (gateway, session);
+    argos_cmd_id (gateway, "stop", id);
+    argos_parts_turn_new (parts, "turn.stop", id, session, true,
+        json_pack ("{s:s}", "reason", "stopped by the user"));
+    argos_cmd_say (gateway, parts, SAY_STOPPED);
+}
+
+void
+argos_cmd_queue (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    int running, queued;
+    argos_cmd_count (gateway, &running, &queued);
+    if (!*arguments) {
+        argos_cmd_say (gateway, parts, SAY_USAGE, "queue", "<prompt>");
+        return;
+    }
+    argos_gateway_turn (gateway, arguments, false, parts);
+    if (running || queued)
+        argos_cmd_say (gateway, parts, SAY_QUEUED, queued + 1);
+}
+
+void
+argos_cmd_steer (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    int running, queued;
+    char preview[PREVIEW_SIZE];
+    argos_cmd_count (gateway, &running, &queued);
+    if (!*arguments) {
+        argos_cmd_say (gateway, parts, SAY_USAGE, "steer", "<prompt>");
+        return;
+    }
+    s_preview (arguments, preview);
+    argos_gateway_turn (gateway, arguments, false, parts);
+    if (running || queued)
+        argos_cmd_say (gateway, parts, SAY_STEERED, preview);
+}
+
+//  /approve and /deny: an answer to a question of this chat has been taken before it comes here.
+
+void
+argos_cmd_answer (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    (void) arguments;
+    argos_cmd_say (gateway, parts, SAY_NOTHING_PENDING);
+}
