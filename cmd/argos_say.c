@@ -119,12 +119,9 @@ s_print_error (const char *code, const char *message)
 
 //  suffix goes to people only
 
-__attribute__ ((format (printf, 4, 0))) static void
-s_say_error (
-    const argos_cli_t *self, const char *code, const char *suffix, const char *format, va_list list)
+static void
+s_say_error (const argos_cli_t *self, const char *code, const char *suffix, const char *message)
 {
-    char message[PATH_MAX + 512];
-    vsnprintf (message, sizeof message, format, list);
     if (self->json)
         s_print_error (code, message);
     else
@@ -134,10 +131,12 @@ s_say_error (
 int
 argos_cli_error (const argos_cli_t *self, int rc, const char *code, const char *format, ...)
 {
+    char message[PATH_MAX + 512];
     va_list list;
     va_start (list, format);
-    s_say_error (self, code, "", format, list);
+    vsnprintf (message, sizeof message, format, list);
     va_end (list);
+    s_say_error (self, code, "", message);
     return rc;
 }
 
@@ -154,10 +153,12 @@ argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code)
 int
 argos_cli_usage (const argos_cli_t *self, const char *format, ...)
 {
+    char message[PATH_MAX + 512];
     va_list list;
     va_start (list, format);
-    s_say_error (self, "usage", " (argos help)", format, list);
+    vsnprintf (message, sizeof message, format, list);
     va_end (list);
+    s_say_error (self, "usage", " (argos help)", message);
     return CLI_USAGE;
 }
 

@@ -333,8 +333,8 @@ static void
 s_settle (check_t *self)
 {
     char body[96];
-    snprintf (body, sizeof body, "{\"messages\":%lld,\"bytes\":%d}",
-        (long long) (self->window + ++self->settled), 4 << 20);
+    int64_t granted = self->window + ++self->settled;
+    snprintf (body, sizeof body, "{\"messages\":%lld,\"bytes\":%d}", (long long) granted, 4 << 20);
     argos_check_word (self, "credit", NULL, body);
 }
 

@@ -74,9 +74,6 @@ void argos_config_provider (
 //  with a reason.
 int argos_config_under (json_t *tree, json_t *origins, const char *home, char *reason, size_t size);
 
-//  config.schema.json, new.
-json_t *argos_config_schema (void);
-
 //  Told of what is wrong: the path of a key, and what was expected there.
 typedef void (argos_config_problem_fn) (
     void *arg, const char *path, const char *expected, bool unknown);
