@@ -134,7 +134,7 @@ argos_cli_error (const argos_cli_t *self, int rc, const char *code, const char *
     char message[PATH_MAX + 512];
     va_list list;
     va_start (list, format);
-    vsnprintf (message, sizeof message, format, list);
+    vsnprintf (message, sizeof message, format, list); // NOLINT(clang-analyzer-valist.*)
     va_end (list);
     s_say_error (self, code, "", message);
     return rc;
@@ -156,7 +156,7 @@ argos_cli_usage (const argos_cli_t *self, const char *format, ...)
     char message[PATH_MAX + 512];
     va_list list;
     va_start (list, format);
-    vsnprintf (message, sizeof message, format, list);
+    vsnprintf (message, sizeof message, format, list); // NOLINT(clang-analyzer-valist.*)
     va_end (list);
     s_say_error (self, "usage", " (argos help)", message);
     return CLI_USAGE;
