@@ -95,7 +95,8 @@ s_show_leaf (show_t *self, const char *path, const json_t *value)
     free (text);
 }
 
-//  NOLINTNEXTLINE(misc-no-recursion): as deep as YAML may be
+//  NOLINTBEGIN(misc-no-recursion): as deep as YAML may be
+
 static void
 s_show_all (show_t *self, json_t *object, const char *path)
 {
@@ -110,6 +111,8 @@ s_show_all (show_t *self, json_t *object, const char *path)
             s_show_leaf (self, inner, value);
     }
 }
+
+//  NOLINTEND(misc-no-recursion)
 
 static int
 s_show (argos_cli_t *self, int argc, char **argv)

@@ -48,7 +48,8 @@ s_diff_maps (const diff_t *self, json_t *old, json_t *new, const char *path, boo
     json_decref (names);
 }
 
-//  NOLINTNEXTLINE(misc-no-recursion): as deep as the schema
+//  NOLINTBEGIN(misc-no-recursion): as deep as the schema
+
 static void
 s_diff (const diff_t *self, const json_t *schema, const json_t *old, const json_t *new,
     const char *path, bool restart)
@@ -71,6 +72,8 @@ s_diff (const diff_t *self, const json_t *schema, const json_t *old, const json_
             s_note (self, inner, own);
     }
 }
+
+//  NOLINTEND(misc-no-recursion)
 
 void
 argos_config_diff (const json_t *old, const json_t *new, json_t *changed, json_t *restart)
