@@ -64,9 +64,10 @@ s_derived_state (argos_store_t *self, const char *run_id, const char *session_id
         return "queued";
     if (!argos_store_number (self, 0, ARGOS_SQL_RUN_ROW, "ss", session_id, run_id))
         return "queued";
-    //  A stop that names a run is for that run only
-    return argos_store_number (self, 0, ARGOS_SQL_RUN_STOP, "ss", session_id, run_id) ? "stopping"
-                                                                                      : "running";
+    //  A stop that names a run is for that run only, and one that is due later is none yet
+    return argos_store_number (self, 0, ARGOS_SQL_RUN_STOP, "ssi", session_id, run_id, self->now)
+               ? "stopping"
+               : "running";
 }
 
 static void

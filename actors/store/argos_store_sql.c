@@ -139,7 +139,7 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                           " WHERE service = 'turn' AND key = ?1 AND id = ?2 LIMIT 1",
     [ARGOS_SQL_RUN_STOP] = "SELECT 1 FROM queue WHERE service = 'turn' AND key = ?1 AND side = 1"
                            " AND type = 'turn.stop' AND ?2 = ifnull (json_extract (CAST (body AS"
-                           " TEXT), '$.run_id'), ?2) LIMIT 1",
+                           " TEXT), '$.run_id'), ?2) AND not_before <= ?3 LIMIT 1",
     [ARGOS_SQL_RUN_EVENT] = "SELECT type FROM journal WHERE topic ="
                             " (SELECT id FROM topics WHERE name = 'run.' || ?1)"
                             " ORDER BY n DESC LIMIT 1",
