@@ -29,6 +29,7 @@ s_mark_results (turn_t *self)
         tool->storing = tool->result && !tool->stored;
         count += tool->storing;
     }
+    turn_mark_steers (self);
 }
 
 static argos_err_t
@@ -44,6 +45,7 @@ s_send (turn_t *self, job_t job)
     size_t take_count = turn_takes (self, job, takes);
     self->flying = job;
     self->mails_told = self->mail_count;
+    self->steers_told = self->steers_seen;
     self->flying_epoch = self->epoch;
     self->refs++;
     bool done = job == JOB_FINISH || job == JOB_STOP;
@@ -144,6 +146,7 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
         s_apply (self, job);
     for (size_t i = 0; i < self->tool_count; i++)
         self->tools[i].storing = false;
+    turn_steers_settled (self, answer->code == ARGOS_OK && job == JOB_RESULTS);
     if (answer->code == ARGOS_FENCED || answer->code == ARGOS_GONE)
         turn_lost (self);
     else if (answer->code != ARGOS_OK) {

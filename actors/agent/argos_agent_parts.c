@@ -256,6 +256,19 @@ s_completed_entry (parts_t *self, const turn_t *turn, const tool_t *tool)
                 "duration", tool->seconds, "error", s_is_error (tool)));
 }
 
+//  The run of a steer is over: what it asks for is part of the turn that goes on
+static void
+s_steered (parts_t *self, const steer_t *steer)
+{
+    const char *run_id = json_string_value (json_object_get (steer->body, "run_id"));
+    s_store (self, "run.finish",
+        json_pack ("{s:s, s:s, s:s}", "run_id", run_id, "state", "completed", "output", ""));
+    s_entry (self, run_id, "run.completed", true,
+        json_pack ("{s:s, s:{s:i, s:i, s:i}}", "output", "", "usage", "input_tokens", 0,
+            "output_tokens", 0, "total_tokens", 0));
+    s_over (self, steer->body, run_id, NULL);
+}
+
 static void
 s_results (parts_t *self, const turn_t *turn, bool storing)
 {
@@ -263,10 +276,16 @@ s_results (parts_t *self, const turn_t *turn, bool storing)
     for (size_t i = 0; i < turn->tool_count; i++)
         if (!turn->tools[i].stored && turn->tools[i].storing == storing)
             json_array_append_new (rows, tool_row (turn, &turn->tools[i]));
+    for (size_t i = 0; i < turn->steer_count; i++)
+        if (storing && turn->steers[i].storing)
+            json_array_append_new (rows, steer_row (turn, &turn->steers[i]));
     s_append (self, turn, rows);
     for (size_t i = 0; i < turn->tool_count; i++)
         if (!turn->tools[i].stored && turn->tools[i].storing == storing)
             s_completed_entry (self, turn, &turn->tools[i]);
+    for (size_t i = 0; i < turn->steer_count; i++)
+        if (storing && turn->steers[i].storing)
+            s_steered (self, &turn->steers[i]);
 }
 
 static void
@@ -308,24 +327,20 @@ s_completed (parts_t *self, const turn_t *turn)
 }
 
 static void
-s_cancelled (parts_t *self, const json_t *request, const char *run_id, const char *reason)
+s_cancelled (parts_t *self, const json_t *request, const char *run_id, const mail_t *mail)
 {
+    const char *reason = mail ? mail->reason : "";
     s_store (self, "run.finish", json_pack ("{s:s, s:s}", "run_id", run_id, "state", "cancelled"));
     s_closed (self, request, run_id);
     s_entry (self, run_id, "run.cancelled", true,
         *reason ? json_pack ("{s:s}", "reason", reason) : json_object ());
     const char *failed = s_words (request, "failed", NULL);
-    if (failed)
+    if (mail && mail->quiet)
+        s_over (self, request, run_id, NULL);
+    else if (failed)
         s_deliver (self, request, run_id, "notice", failed, *reason ? reason : "stopped");
     else
         s_deliver (self, request, run_id, "notice", "", "Stopped.");
-}
-
-static const char *
-s_reason (const turn_t *turn)
-{
-    const mail_t *mail = turn_own_mail (turn);
-    return mail ? mail->reason : "";
 }
 
 static void
@@ -335,7 +350,7 @@ s_clear (parts_t *self, const turn_t *turn)
     json_t *message;
     json_array_foreach (turn->queued, i, message)
         s_cancelled (self, json_object_get (message, "body"),
-            json_string_value (json_object_get (message, "id")), s_reason (turn));
+            json_string_value (json_object_get (message, "id")), turn_own_mail (turn));
 }
 
 //  A stopped turn keeps what it has said and what it has done
@@ -354,7 +369,7 @@ s_stopped (parts_t *self, const turn_t *turn)
     }
     if (*turn->run_id) {
         s_account (self, turn);
-        s_cancelled (self, turn->body, turn->run_id, s_reason (turn));
+        s_cancelled (self, turn->body, turn->run_id, turn_own_mail (turn));
     }
     for (size_t i = 0; i < turn->mail_count; i++)
         if (turn->mails[i].end) {

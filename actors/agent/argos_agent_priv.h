@@ -14,6 +14,7 @@
 #include "argos_turn.h"
 
 #define AGENT_MAILS_MAX 60      //  Side messages of one turn; more stay in the lane
+#define AGENT_STEERS_MAX 8      //  Texts for the running turn that are at hand; more stay there
 #define AGENT_CLEAR_MAX 16      //  Queued runs cancelled by one commit, four parts each
 #define AGENT_RESULT_MAX 4      //  Tool results stored by one commit
 #define AGENT_OUTPUT_MAX 100000 //  Bytes of a tool's output that the model gets
@@ -40,10 +41,19 @@ typedef struct {
     char run_id[37];  //  The run to be stopped, "" = all that is older
     char reason[257]; //  For people
     bool end;         //  session.end
+    bool quiet;       //  Nobody is to be told
     bool own;         //  It stops this turn
     bool taking;      //  In the commit in flight
     bool left;        //  Could not be taken now; it will be a head of its own
 } mail_t;
+
+//  What the user says to the running turn: a turn.request that is a side message
+
+typedef struct {
+    int64_t seq;  //  Its place in the lane
+    json_t *body; //  Its body
+    bool storing; //  In the commit in flight
+} steer_t;
 
 //  A tool call of the newest answer
 
@@ -100,6 +110,9 @@ struct turn {
     mail_t mails[AGENT_MAILS_MAX];    //  Side messages
     size_t mails_told;                //  How many there were when the last done was sent
     size_t mail_count;                //  How many
+    steer_t steers[AGENT_STEERS_MAX]; //  Texts for this turn, not taken yet
+    size_t steer_count;               //  How many
+    size_t steers_seen, steers_told;  //  Of this lease so far; when the last done was sent
     json_t *queued;                   //  Messages of the lane to be cancelled by the next commit
     bool side_listing;                //  The list for a side job is on its way
     bool side_ready;                  //  A side job may be sent
@@ -179,6 +192,19 @@ void turn_check_results (turn_t *self);
 void turn_cancel_tools (turn_t *self, const char *why);
 void turn_clear_tools (turn_t *self);
 json_t *tool_row (const turn_t *self, const tool_t *tool);
+
+//  argos_agent_steer.c
+//  A side message that is a turn.request.
+void turn_steer (turn_t *self, const argos_peer_msg_t *msg);
+//  Which of them the commit of results takes.
+void turn_mark_steers (turn_t *self);
+//  Their seqs to takes; how many.
+size_t turn_takes_steers (const turn_t *self, int64_t *takes);
+//  Their row in the transcript, new.
+json_t *steer_row (const turn_t *self, const steer_t *steer);
+//  The commit that was to take them was accepted or not.
+void turn_steers_settled (turn_t *self, bool stored);
+void turn_clear_steers (turn_t *self);
 
 //  argos_agent_commit.c
 void turn_want (turn_t *self, job_t job);

@@ -47,15 +47,29 @@ s_add_mail (turn_t *self, const argos_peer_msg_t *msg)
     const char *reason = json_string_value (json_object_get (msg->body, "reason"));
     snprintf (mail->run_id, sizeof mail->run_id, "%s", run_id && !mail->end ? run_id : "");
     snprintf (mail->reason, sizeof mail->reason, "%s", reason ? reason : "");
+    mail->quiet = json_is_true (json_object_get (msg->body, "quiet"));
     bool all = !*mail->run_id && (mail->end || strcmp (msg->type, "turn.stop") == 0);
     mail->own = (all && mail->seq > self->seq) ||
                 (*mail->run_id && strcmp (mail->run_id, self->run_id) == 0);
     return mail;
 }
 
+//  A steer changes nothing by itself: it is taken when tools have answered, or is the next turn. A
+//  done that was refused because of it can be sent again.
+static void
+s_steer (turn_t *self, const argos_peer_msg_t *msg)
+{
+    turn_steer (self, msg);
+    turn_event (self, s_stopping (self) ? ARGOS_TURN_STOP : ARGOS_TURN_CLEAR);
+}
+
 void
 turn_mail (turn_t *self, const argos_peer_msg_t *msg)
 {
+    if (strcmp (msg->type, "turn.request") == 0) {
+        s_steer (self, msg);
+        return;
+    }
     mail_t *mail = s_add_mail (self, msg);
     if (!mail)
         return;
@@ -213,10 +227,13 @@ turn_await_mail (turn_t *self)
         own = own || self->mails[i].own;
         other = other || (!self->mails[i].own && !self->mails[i].left);
     }
-    if (self->state == ARGOS_TURN_PAUSING ? self->mail_count > self->mails_told : own)
+    bool steer = self->steers_seen > self->steers_told;
+    if (self->state == ARGOS_TURN_PAUSING ? self->mail_count > self->mails_told || steer : own)
         turn_event (self, ARGOS_TURN_STOP);
     else if (other)
         turn_side (self);
+    else if (steer)
+        turn_event (self, ARGOS_TURN_CLEAR);
 }
 
 //  Seqs that the commit of this job consumes beside the head
@@ -235,7 +252,7 @@ turn_takes (turn_t *self, job_t job, int64_t *takes)
         if (mail->taking)
             takes[count++] = mail->seq;
     }
-    return count;
+    return job == JOB_RESULTS ? count + turn_takes_steers (self, takes + count) : count;
 }
 
 //  A stop for another run: look for it in the lane, beside the turn

@@ -51,6 +51,7 @@ static void
 s_free (turn_t *self)
 {
     turn_clear_tools (self);
+    turn_clear_steers (self);
     json_decref (self->body);
     json_decref (self->settings);
     json_decref (self->user);
