@@ -2,8 +2,8 @@
 //
 //  A turn.request that is a side message is shown to the holder of its lane. The commit that stores
 //  the last results of a round of tools takes it: its text becomes a message of the user behind the
-//  results, its run is over. Invariant: whatever is not taken stays in the lane, where it is the
-//  next turn. Limit: AGENT_STEERS_MAX at a time; more stay in the lane.
+//  results, its run is over. Invariant: whatever is not taken stays in the lane, where it is a
+//  turn in its place. Limit: AGENT_STEERS_MAX at a time; more stay in the lane.
 
 #include "argos_agent_priv.h"
 

@@ -4,6 +4,7 @@
 //  Invariant: what was said is taken back only while nothing runs in the session, and as it was
 //  read. Pure.
 
+#include "argos_busy.h"
 #include "argos_cmd.h"
 #include "argos_parts.h"
 #include "argos_say.h"
@@ -133,8 +134,7 @@ argos_cmd_steer (const argos_gateway_case_t *gateway, const char *arguments, jso
         return;
     }
     s_preview (arguments, preview);
-    argos_gateway_turn (gateway, arguments, false, parts);
-    if (running || queued)
+    if (argos_busy_turn (gateway, arguments, ARGOS_BUSY_STEER, parts) && (running || queued))
         argos_cmd_say (gateway, parts, SAY_STEERED, preview);
 }
 

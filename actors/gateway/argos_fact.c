@@ -5,6 +5,7 @@
 
 #include "argos_fact.h"
 
+#include "argos_busy.h"
 #include "argos_cmd.h"
 #include "argos_gateway.h"
 #include "argos_hook_word.h"
@@ -39,7 +40,8 @@ s_lane (const argos_gateway_case_t *self)
 {
     char session[ARGOS_SESSION_ID_MAX + 1];
     argos_gateway_session (self, session);
-    return *session ? json_pack ("{s:s, s:s}", "service", "turn", "key", session) : NULL;
+    return *session ? json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", session, "brief", 1)
+                    : NULL;
 }
 
 static json_t *
@@ -101,6 +103,7 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_QUESTION] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_question },
     [ARGOS_FACT_SETTING] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_setting },
     [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
+    [ARGOS_FACT_ACK] = { "record.get", "store", STORE_TTL_MS, false, argos_busy_ask_ack },
     [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
     [ARGOS_FACT_LIST] = { "session.list", "store", STORE_TTL_MS, false, argos_cmd_ask_list },
     [ARGOS_FACT_RESOLVED] = { "session.resolve", "store", STORE_TTL_MS, true,

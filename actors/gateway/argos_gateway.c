@@ -5,6 +5,7 @@
 
 #include "argos_gateway.h"
 
+#include "argos_busy.h"
 #include "argos_cmd.h"
 #include "argos_command.h"
 #include "argos_expire.h"
@@ -171,7 +172,7 @@ argos_gateway_needs (const argos_gateway_case_t *self)
     if (command)
         return needs | command;
     if (!s_is_api (self))
-        needs |= ARGOS_FACT_BIT (ARGOS_FACT_SETTING);
+        needs |= ARGOS_FACT_BIT (ARGOS_FACT_SETTING) | argos_busy_needs (self);
     if (!*session && (s_life (self, NULL) != ARGOS_LIFE_KEEP ||
                          argos_life_begun (self->fact[ARGOS_FACT_ROUTE]) != ARGOS_LIFE_KEEP))
         needs |= ARGOS_FACT_BIT (ARGOS_FACT_LANE); //  A session that works is alive
@@ -534,7 +535,7 @@ argos_gateway_decide (const argos_gateway_case_t *self)
         return argos_gate_parts (self, true);
     json_t *parts = json_array ();
     if (!argos_command_step (self, parts)) //  Ordinary text: a turn at the end of its lane
-        argos_gateway_turn (self, text ? text : "", false, parts);
+        argos_busy_step (self, text ? text : "", parts);
     return parts;
 }
 

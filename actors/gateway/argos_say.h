@@ -50,7 +50,11 @@
 #define SAY_NOT_RUNNING "Nothing is running."
 #define SAY_QUEUED "⏳ Queued: number %d in line, behind the running turn." //  Turns before it
 #define SAY_STEERED                                                                                \
-    "⏩ Steer queued: \"%s\". It is answered right after the running turn." //  Preview
+    "⏩ Steer queued: \"%s\". The running turn takes it in after its next tool, else it is "      \
+    "answered in line." //  Preview
+#define SAY_STEERING                                                                               \
+    "⏩ Steered: the running turn takes it in after its next tool, else it is answered in line."
+#define SAY_INTERRUPTING "⚡ Interrupting the running turn (%" PRId64 " min)." //  Its age
 #define SAY_AGENTS_NONE "Nothing runs now."
 
 //  Settings

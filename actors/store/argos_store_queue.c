@@ -57,6 +57,7 @@ bool
 argos_store_lane_list (argos_store_t *self, argos_store_unit_t *unit)
 {
     json_t *messages = json_array ();
+    bool brief = json_is_true (json_object_get (unit->body, "brief"));
     int bytes = 0;
     sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_LANE_LIST, "ssi",
         argos_store_member (unit->body, "service"), argos_store_member (unit->body, "key"),
@@ -64,11 +65,13 @@ argos_store_lane_list (argos_store_t *self, argos_store_unit_t *unit)
     while (stmt) {
         argos_store_row_t row;
         argos_store_row_read (stmt, &row);
-        json_t *message = json_pack ("{s:I, s:s, s:s, s:b, s:s, s:b}", "seq", (json_int_t) row.seq,
-            "type", row.type, "id", row.id, "side", row.side, "from", row.sender, "leased",
-            row.lease != 0);
-        bytes += sqlite3_column_bytes (stmt, 20);
-        json_t *body = bytes <= ARGOS_STORE_PAGE_BYTES ? s_blob (stmt, 20, BODY_MAX) : NULL;
+        json_t *message = json_pack ("{s:I, s:s, s:s, s:b, s:s, s:b, s:I}", "seq",
+            (json_int_t) row.seq, "type", row.type, "id", row.id, "side", row.side, "from",
+            row.sender, "leased", row.lease != 0, "at", (json_int_t) row.at);
+        if (!brief)
+            bytes += sqlite3_column_bytes (stmt, 20);
+        json_t *body =
+            !brief && bytes <= ARGOS_STORE_PAGE_BYTES ? s_blob (stmt, 20, BODY_MAX) : NULL;
         if (body)
             json_object_set_new (message, "body", body);
         json_array_append_new (messages, message);
