@@ -23,6 +23,7 @@
 static const char settings[] = "http: {max_concurrent_runs: 0}\n"
                                "provider: {kind: rehearsal}\n"
                                "gateway: {queue_max: 1000, allow_all_users: true}\n"
+                               "display: {busy_input_mode: queue, busy_ack_enabled: false}\n"
                                "log: {level: info}\n";
 
 pid_t

@@ -19,8 +19,7 @@ TABLE = "actors/base/argos_config.c"
 
 
 #  Known before their readers are there; a key that has one must go from this list
-WAITING = set("""display.busy_input_mode display.busy_ack_enabled
-    home_channel.chat_id home_channel.name home_channel.thread_id""".split())
+WAITING = set("""home_channel.chat_id home_channel.name home_channel.thread_id""".split())
 
 
 def code():

@@ -14,7 +14,8 @@ def begin(daemon):
     def go(mode, **more):
         settings = "".join(f"  {name}: {value}\n" for name, value in more.items())
         daemon.home.joinpath("argos.yaml").write_text(f"display:\n  busy_input_mode: {mode}\n{settings}")
-        daemon.start(env={"HERMES_GATEWAY_BUSY_INPUT_MODE": mode})
+        ack = more.get("busy_ack_enabled", "true")
+        daemon.start(env={"HERMES_GATEWAY_BUSY_INPUT_MODE": mode, "HERMES_GATEWAY_BUSY_ACK_ENABLED": ack})
         chats.append(Chat(daemon))
         return chats[0]
 

@@ -133,8 +133,9 @@ what_decides_is_read_and_nothing_else (void **state)
     s_begin (
         &self, "{'platforms':{'slack':{'allowed_users':['u']}}}", "{" FROM ("dm") ",'text':'x'}");
     assert_int_equal (argos_gate_needs (&self.gateway), 0);
-    assert_int_equal (argos_gateway_needs (&self.gateway),
-        ARGOS_FACT_BIT (ARGOS_FACT_ROUTE) | ARGOS_FACT_BIT (ARGOS_FACT_SETTING));
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_FACT_BIT (ARGOS_FACT_ROUTE) |
+                                                               ARGOS_FACT_BIT (ARGOS_FACT_SETTING) |
+                                                               ARGOS_FACT_BIT (ARGOS_FACT_LANE));
     s_end (&self, NULL);
     //  Not allowed: the approval, then what a code takes
     s_begin (&self, "{}", "{" FROM ("dm") ",'text':'x'}");
@@ -154,8 +155,9 @@ what_decides_is_read_and_nothing_else (void **state)
     s_begin (&self, "{}", "{" FROM ("dm") ",'text':'x'}");
     s_fact (&self, ARGOS_FACT_PAIRED, "{'record':{'value':{'user_id':'u'},'version':1}}");
     assert_true (argos_gate_passes (&self.gateway));
-    assert_int_equal (argos_gateway_needs (&self.gateway),
-        ARGOS_FACT_BIT (ARGOS_FACT_ROUTE) | ARGOS_FACT_BIT (ARGOS_FACT_SETTING));
+    assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_FACT_BIT (ARGOS_FACT_ROUTE) |
+                                                               ARGOS_FACT_BIT (ARGOS_FACT_SETTING) |
+                                                               ARGOS_FACT_BIT (ARGOS_FACT_LANE));
     s_end (&self, NULL);
     //  A group gets no code; a bot can't be approved
     s_begin (&self, "{}", "{" FROM ("group") ",'text':'x'}");
