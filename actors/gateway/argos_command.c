@@ -9,6 +9,7 @@
 #include "argos_background.h"
 #include "argos_cmd.h"
 #include "argos_confirm.h"
+#include "argos_hook_word.h"
 #include "argos_incoming.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
@@ -139,6 +140,21 @@ s_read_answer (const argos_gateway_case_t *gateway, argos_command_t *command)
     return true;
 }
 
+//  The command that a hook has put in the place of this one, if it has. Hooks are asked about a
+//  command that the user may use only, and whether he may use the other one is checked behind this.
+
+static void
+s_rewrite (const argos_gateway_case_t *gateway, argos_command_t *command)
+{
+    argos_hook_said_t said;
+    if (argos_hook_word (gateway, &said) != ARGOS_HOOK_REWRITE)
+        return;
+    argos_command_clear (command);
+    *command = (argos_command_t){ .arguments = s_trimmed (said.arguments) };
+    argos_parts_cut (said.command, command->word, sizeof command->word);
+    s_find (gateway, command);
+}
+
 bool
 argos_command_read (const argos_gateway_case_t *gateway, argos_command_t *command)
 {
@@ -150,6 +166,8 @@ argos_command_read (const argos_gateway_case_t *gateway, argos_command_t *comman
     command->arguments = s_trimmed (found ? arguments : "");
     if (found)
         s_find (gateway, command);
+    if (found)
+        s_rewrite (gateway, command);
     return found;
 }
 
@@ -162,6 +180,26 @@ argos_command_clear (argos_command_t *command)
 
 //  ------------------------------------------------------------------------------------------------
 //  The step
+
+//  Whether who speaks may use the word.
+
+static bool
+s_may (const argos_gateway_case_t *gateway, const char *word)
+{
+    const argos_commands_row_t *row = argos_commands_find (word);
+    return (row && row->everybody) ||
+           argos_tier_may (gateway->policy->config, json_object_get (gateway->body, "source"),
+               row ? row->name : word);
+}
+
+//  Whether hooks are asked about it: a command that the user may use, typed now.
+
+static bool
+s_hooks_decide (const argos_gateway_case_t *gateway, const argos_command_t *command)
+{
+    return (command->row || command->exec) && !command->confirmed && !command->cancelled &&
+           s_may (gateway, command->word) && (!command->row || s_may (gateway, command->row->name));
+}
 
 unsigned
 argos_command_needs (const argos_gateway_case_t *gateway)
@@ -180,6 +218,8 @@ argos_command_needs (const argos_gateway_case_t *gateway)
         if (command.row->confirm)
             needs |= BIT (SETTING);
     }
+    if (s_hooks_decide (gateway, &command))
+        needs |= BIT (HOOK);
     argos_command_clear (&command);
     return needs;
 }
@@ -189,17 +229,6 @@ s_is_local (const argos_gateway_case_t *gateway)
 {
     const json_t *source = json_object_get (gateway->body, "source");
     return strcmp (argos_cmd_text (source, "platform"), "local") == 0;
-}
-
-//  Whether who speaks may use the word.
-
-static bool
-s_may (const argos_gateway_case_t *gateway, const char *word)
-{
-    const argos_commands_row_t *row = argos_commands_find (word);
-    return (row && row->everybody) ||
-           argos_tier_may (gateway->policy->config, json_object_get (gateway->body, "source"),
-               row ? row->name : word);
 }
 
 bool
@@ -257,6 +286,7 @@ bool
 argos_command_step (const argos_gateway_case_t *gateway, json_t *parts)
 {
     argos_command_t command;
+    argos_hook_said_t said;
     bool found = argos_command_read (gateway, &command);
     if (!found) {
         argos_command_clear (&command);
@@ -266,6 +296,11 @@ argos_command_step (const argos_gateway_case_t *gateway, json_t *parts)
         s_unknown (gateway, command.word, parts);
     else if (!s_may (gateway, command.word) || (command.row && !s_may (gateway, command.row->name)))
         argos_cmd_say (gateway, parts, SAY_ADMIN_ONLY, command.word);
+    else if (s_hooks_decide (gateway, &command) &&
+             argos_hook_word (gateway, &said) == ARGOS_HOOK_SAY) {
+        if (*said.message)
+            argos_cmd_say (gateway, parts, "%s", said.message);
+    }
     else if (command.exec)
         argos_cmd_say (gateway, parts, SAY_NO_EXEC, command.word);
     else

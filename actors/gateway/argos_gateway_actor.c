@@ -262,7 +262,9 @@ s_job_tell (job_t *self)
 {
     size_t index;
     json_t *event;
-    json_t *events = argos_gateway_events (json_object_get (self->body, "source"), self->parts);
+    const json_t *route = json_object_get (self->facts.fact[ARGOS_FACT_ROUTE], "route");
+    json_t *events = argos_gateway_events (json_object_get (self->body, "source"),
+        json_string_value (json_object_get (route, "session_id")), self->parts);
     json_array_foreach (events, index, event) {
         argos_peer_part_t part = {
             .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = json_incref (event)

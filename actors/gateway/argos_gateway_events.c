@@ -17,7 +17,7 @@ s_add (json_t *events, const char *name, const json_t *source, const char *sessi
 }
 
 json_t *
-argos_gateway_events (const json_t *source, const json_t *parts)
+argos_gateway_events (const json_t *source, const char *session, const json_t *parts)
 {
     json_t *events = json_array ();
     const char *opened = NULL, *ended = NULL;
@@ -26,6 +26,10 @@ argos_gateway_events (const json_t *source, const json_t *parts)
         const char *type = json_string_value (json_object_get (part, "type"));
         if (type && strcmp (type, "session.create") == 0)
             opened = json_string_value (json_object_get (body, "id"));
+        else if (type && strcmp (type, "route.reset") == 0) {
+            opened = json_string_value (json_object_get (body, "id"));
+            ended = session;
+        }
         else if (type && strcmp (type, "session.end") == 0)
             ended = json_string_value (json_object_get (body, "session_id"));
     }

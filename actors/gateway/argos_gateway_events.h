@@ -7,7 +7,8 @@
 #include <jansson.h>
 
 //  The events (bodies of hook.event) in the parts that have been committed for a message from
-//  source: session:start, session:end, session:reset. New, the caller's, may be empty.
-json_t *argos_gateway_events (const json_t *source, const json_t *parts);
+//  source: session:start, session:end, session:reset. session is the one that the route led to
+//  before, NULL = none. New, the caller's, may be empty.
+json_t *argos_gateway_events (const json_t *source, const char *session, const json_t *parts);
 
 #endif

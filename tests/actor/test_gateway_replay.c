@@ -129,12 +129,16 @@ s_read (world_t *self, job_t *job)
     argos_fact_t fact;
     while ((fact = argos_fact_next (&job->facts, argos_gateway_needs (&job->facts), &question)) !=
            ARGOS_FACTS) {
+        job->facts.have |= ARGOS_FACT_BIT (fact);
+        if (fact == ARGOS_FACT_HOOK) { //  No hook has a say here
+            json_decref (question);
+            continue;
+        }
         char *text = json_dumps (question, JSON_COMPACT);
         assert_int_equal (kit_read (self->kit, argos_fact_row (fact)->type, text), ARGOS_OK);
         free (text);
         json_decref (question);
         job->facts.fact[fact] = job->read[fact] = json_incref (self->kit->result);
-        job->facts.have |= ARGOS_FACT_BIT (fact);
     }
 }
 

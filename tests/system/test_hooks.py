@@ -49,6 +49,7 @@ def test_hooks_hear_what_happens_in_order(daemon):
     assert begun["message"] == "hello there" and begun["run_id"] == run and begun["user_id"] == "u" and begun["chat_id"] == "42"
     assert ended["state"] == "completed" and "hello there" in ended["response"]
     chat.ask("/new")
+    chat.ask("approve")
     wait_until(lambda: [event["event"] for event in heard(other)].count("session:start") == 2)
     names = [event["event"] for event in heard(other)]
     assert [name for name in names if name != "agent:end"] == ["session:start", "session:end", "session:reset", "session:start"]
@@ -119,4 +120,24 @@ def test_what_goes_wrong_is_allow_and_a_line_in_the_log(daemon):
     os.kill(daemon.process.pid, signal.SIGHUP)
     daemon.wait_log("name=later")
     assert ask(chat, "now") == {"decision": "deny", "hook": "later"}
+    chat.peer.close()
+
+
+def test_a_command_of_a_chat_runs_as_the_hooks_say(daemon):
+    hook(daemon.home, "decides", ["command:*"], """#!/bin/sh
+read -r line
+case "$line" in
+    *'"command":"version"'*) echo '{"decision":"deny","message":"not today"}' ;;
+    *'"command":"help"'*) echo '{"decision":"handled","message":"helped"}' ;;
+    *'"command":"whoami"'*) echo '{"decision":"rewrite","command":"status"}' ;;
+    *'"command":"title"'*) echo '{"decision":"rewrite","command":"nosuch"}' ;;
+esac
+""")
+    daemon.start()
+    chat = Chat(daemon)
+    assert chat.ask("/version")["text"] == "not today"
+    assert chat.ask("/help")["text"] == "helped"
+    assert "Session: " in chat.ask("/whoami")["text"]
+    assert "nosuch" in chat.ask("/title x")["text"]
+    assert "Session: " in chat.ask("/status")["text"]
     chat.peer.close()

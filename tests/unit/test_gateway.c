@@ -75,11 +75,15 @@ s_begin (fixture_t *self, const char *body, const char *route)
 static argos_fact_t
 s_next (fixture_t *self)
 {
-    json_t *body;
-    argos_fact_t fact =
-        argos_fact_next (&self->gateway, argos_gateway_needs (&self->gateway), &body);
-    json_decref (body);
-    return fact;
+    for (;;) {
+        json_t *body;
+        argos_fact_t fact =
+            argos_fact_next (&self->gateway, argos_gateway_needs (&self->gateway), &body);
+        json_decref (body);
+        if (fact != ARGOS_FACT_HOOK)
+            return fact;
+        self->gateway.have |= ARGOS_FACT_BIT (ARGOS_FACT_HOOK); //  No hook has a say here
+    }
 }
 
 static void

@@ -104,12 +104,14 @@ parts_tell_of_sessions (void **state)
         { "[{\"type\":\"session.create\",\"body\":{\"id\":\"n\"}},{\"type\":\"session.end\","
           "\"body\":{\"session_id\":\"o\"}}]",
             "session:end o;session:reset n;session:start n;" },
+        { "[{\"type\":\"route.reset\",\"body\":{\"id\":\"n\"}}]",
+            "session:end before;session:reset n;session:start n;" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char told[256] = "";
         size_t index;
         json_t *event, *parts = json_loads (rows[i].parts, 0, NULL);
-        json_t *events = argos_gateway_events (NULL, parts);
+        json_t *events = argos_gateway_events (NULL, "before", parts);
         json_array_foreach (events, index, event)
             snprintf (told + strlen (told), sizeof told - strlen (told), "%s %s;",
                 json_string_value (json_object_get (event, "event")),
