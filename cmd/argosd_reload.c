@@ -67,8 +67,7 @@ s_apply (argosd_reload_t *self, const argos_config_t *config, json_t *result)
     argos_log (ARGOS_LOG_INFO, NAME, "settings", "changed=\"%s\" restart=\"%s\"", changed_text,
         restart_text);
     argos_log_level (config->log_level);
-    if (json_array_size (changed))
-        argos_supervisor_settings (self->supervisor, text);
+    argos_supervisor_settings (self->supervisor, text);
     s_share (self, config);
     free (text);
     json_object_set_new (result, "changed", changed);

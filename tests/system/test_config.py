@@ -14,7 +14,8 @@ pytestmark = pytest.mark.skipif(PLACEMENT == "nodes", reason="the settings of tw
 def argos(home, *words, env=None, json_=False):
     """Runs `argos config …`; (exit code, stdout, stderr)."""
     command = [str(BUILD / "argos"), "config", *words, "--home", str(home), *(["--json"] if json_ else [])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env={**Argosd.clean_env(), **(env or {})})
+    clean = {name: value for name, value in Argosd.clean_env().items() if not name.startswith(("HERMES_", "GATEWAY_"))}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env={**clean, **(env or {})})
     return done.returncode, done.stdout, done.stderr
 
 

@@ -116,7 +116,6 @@ def test_what_goes_wrong_is_allow_and_a_line_in_the_log(daemon):
     assert floods.exists()
     # Hooks are read again with the settings
     hook(daemon.home, "later", ["command:now"], "#!/bin/sh\necho '{\"decision\":\"deny\"}'\n")
-    (daemon.home / "local.yaml").write_text("display: {busy_input_mode: queue}\n")
     os.kill(daemon.process.pid, signal.SIGHUP)
     daemon.wait_log("name=later")
     assert ask(chat, "now") == {"decision": "deny", "hook": "later"}
