@@ -130,11 +130,12 @@ def check_top_level():
         violations.append(f"{name}: not one of the top-level entries")
 
 
-def check_migrations():
-    """Each number once, none left out: two of one number would be a database that only some have."""
-    numbers = sorted(int(path.name.split("_")[0]) for path in (ROOT / "schema" / "sql").glob("*.sql"))
-    if numbers != list(range(1, len(numbers) + 1)):
-        violations.append(f"schema/sql: the numbers are {numbers}")
+def check_numbers():
+    """Each number once, none left out: two of one number would be a database that only some have, and a reference to either."""
+    for folder, pattern in (("schema/sql", "[0-9]*.sql"), ("docs/adr", "[0-9]*.md")):
+        numbers = sorted(int(path.name[:4]) for path in (ROOT / folder).glob(pattern))
+        if numbers != list(range(1, len(numbers) + 1)):
+            violations.append(f"{folder}: the numbers are {numbers}")
 
 
 def main():
@@ -150,7 +151,7 @@ def main():
     check_words(texts)
     check_files(texts)
     check_top_level()
-    check_migrations()
+    check_numbers()
     print("\n".join(violations) or f"{len(texts)} files, no violation")
     return 1 if violations else 0
 
