@@ -14,6 +14,7 @@
 #define ARGOS_GATEWAY_H
 
 #include "argos_fact.h"
+#include "argos_life.h"
 #include "argos_route_key.h"
 
 #include <stdint.h>
@@ -51,6 +52,9 @@ void argos_gateway_policy_read (argos_gateway_policy_t *policy, const json_t *co
 //  The facts to decide on, bits, as far as is known from those that have been read: ask again after
 //  each. argos_fact_next says which is next.
 unsigned argos_gateway_needs (const argos_gateway_case_t *self);
+
+//  What becomes of the session of the route; its policy goes to *ret_policy, which may be NULL.
+argos_life_t argos_gateway_life (const argos_gateway_case_t *self, argos_life_policy_t *ret_policy);
 
 //  The session that the message belongs to as far as is known; "" when it has none yet. target has
 //  ARGOS_SESSION_ID_MAX + 1 bytes.
