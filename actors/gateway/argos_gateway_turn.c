@@ -323,7 +323,7 @@ void
 argos_gateway_turn (const argos_gateway_case_t *self, const char *text, bool stored, json_t *parts)
 {
     char run[ARGOS_RUN_ID_SIZE], session[ARGOS_SESSION_ID_MAX + 1];
-    bool fresh, reset;
+    bool fresh = false, reset = false;
     argos_gateway_run (self, run);
     json_t *chosen = json_array (), *read = s_read_text (self, text, stored);
     const char *problem =
