@@ -307,7 +307,7 @@ a_file_of_every_age_is_brought_to_this_one (void **state)
             0);
     }
     //  One that is newer is left as it is, and both numbers are said
-    char sql[64], numbers[64];
+    char sql[64], numbers[128];
     snprintf (sql, sizeof sql, "PRAGMA user_version = %lld", (long long) newest + 3);
     kit_number (kit, sql);
     argos_store_destroy (&kit->store);

@@ -9,6 +9,9 @@
 
 #define HOLDER "agent/1" //  Who has the leases of says_turn
 
+static const char *s_body (const char *format, va_list args)
+    __attribute__ ((format (printf, 1, 0)));
+
 static const char *
 s_body (const char *format, va_list args)
 {

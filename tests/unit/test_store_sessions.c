@@ -35,6 +35,9 @@ s_integer (const json_t *object, const char *name)
 
 //  Bodies are written with ' for ".
 
+static const char *s_body (const char *format, va_list args)
+    __attribute__ ((format (printf, 1, 0)));
+
 static const char *
 s_body (const char *format, va_list args)
 {
