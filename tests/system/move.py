@@ -101,8 +101,8 @@ class Chats:
                         self.unacknowledged.pop(line["accepted"], None)
                     else:
                         self._hear(line)
-        except ConnectionResetError:
-            pass  # The adapter ended with something unread: the next one is told again
+        finally:
+            connection.close()  # The adapter waits for that: all that it has told is read
 
     def _hear(self, line):
         if line["delivery"] in self.deliveries:

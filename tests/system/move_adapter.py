@@ -84,3 +84,7 @@ with argos.Peer(name, endpoint, None, None if key == "-" else key) as peer:
             for text in whole:
                 say(json.loads(text))
         peer.turn()
+# A close with something unread would be a reset, and a reset may take what was told last with it
+platform.shutdown(socket.SHUT_WR)
+while platform.recv(65536):
+    pass
