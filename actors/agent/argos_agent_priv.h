@@ -87,16 +87,19 @@ struct turn {
     json_t *user;                        //  What the user says: its text, and a note for each file
     bool resumed;                        //  There was an attempt before: say turn.restarted
     bool effects;                        //  An outside effect has begun
+    bool user_stored;                    //  The user's message is in the transcript
+    bool shown;                          //  Text of this call has been published
+    bool calls_stored;                   //  They are in the transcript
+    bool side_listing;                   //  The list for a side job is on its way
+    bool side_ready;                     //  A side job may be sent
     int refusals;                        //  Refused commits
     json_t *rows;                        //  Conversation for the next call
     int64_t load_after;                  //  Last row that was loaded
-    bool user_stored;                    //  The user's message is in the transcript
     json_t *unknown;                     //  Tool rows that say that an outcome is unknown
     argos_call_t *call;                  //  Provider call in flight
     const argos_answer_t *answer;        //  Its answer so far; borrowed while call is set
     argos_delta_t delta;                 //  What was published of the segment
     int64_t segment;                     //  Number of the text in the run
-    bool shown;                          //  Text of this call has been published
     int repeats;                         //  Repeats of this call
     int iterations;                      //  Calls that gave an answer
     int64_t input_tokens, output_tokens; //  Usage so far
@@ -106,7 +109,6 @@ struct turn {
     char *error;                      //  Why the turn has failed; NULL = it has not
     tool_t tools[ARGOS_ANSWER_CALLS]; //  Calls of the newest answer
     size_t tool_count;                //  How many
-    bool calls_stored;                //  They are in the transcript
     mail_t mails[AGENT_MAILS_MAX];    //  Side messages
     size_t mails_told;                //  How many there were when the last done was sent
     size_t mail_count;                //  How many
@@ -114,8 +116,6 @@ struct turn {
     size_t steer_count;               //  How many
     size_t steers_seen, steers_told;  //  Of this lease so far; when the last done was sent
     json_t *queued;                   //  Messages of the lane to be cancelled by the next commit
-    bool side_listing;                //  The list for a side job is on its way
-    bool side_ready;                  //  A side job may be sent
     job_t flying_last;                //  The done that was accepted, JOB_NONE = none yet
     job_t want;                       //  Commit to be sent next
     job_t flying;                     //  Commit in flight

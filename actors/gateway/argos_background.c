@@ -122,7 +122,7 @@ s_turns (const argos_gateway_case_t *gateway, const char *run, const char *task,
     argos_parts_turn_new (parts, "turn.stop", id, task, true,
         json_pack ("{s:s, s:s}", "run_id", run, "reason", reason));
     json_object_set_new (json_array_get (parts, json_array_size (parts) - 1), "not_before",
-        json_integer ((json_int_t) (gateway->wall + seconds * 1000)));
+        json_integer ((json_int_t) gateway->wall + seconds * 1000));
 }
 
 static void

@@ -143,7 +143,7 @@ s_may_tell (const argos_gateway_case_t *self, json_t *parts)
     argos_cmd_key (self, key);
     argos_parts_store_new (parts, "record.put",
         json_pack ("{s:s, s:s, s:{}, s:i, s:I}", "space", "ack", "key", key, "value", "version", 0,
-            "expires_at", (json_int_t) (self->wall + ACK_MS)));
+            "expires_at", (json_int_t) self->wall + ACK_MS));
     return true;
 }
 

@@ -44,7 +44,8 @@ s_say (fixture_t *self, const char *platform, const char *text, const char *task
         char quoted[1024];
         snprintf (quoted, sizeof quoted, "%s", tasks);
         for (char *c = quoted; *c; c++)
-            *c = *c == '\'' ? '"' : *c;
+            if (*c == '\'')
+                *c = '"';
         self->tasks = json_loads (quoted, 0, NULL);
         assert_non_null (self->tasks);
     }
@@ -146,11 +147,11 @@ a_long_prompt_is_shown_cut (void **state)
 {
     (void) state;
     static const struct {
-        int characters;        //  Of the prompt
-        const char *character; //  Each of them
+        const char *character; //  Each of the prompt
+        int characters;        //  How many
         bool cut;              //  It is shown cut
-    } rows[] = { { 60, "A", false }, { 61, "A", true }, { 100, "A", true }, { 60, "ü", false },
-        { 61, "🙂", true } };
+    } rows[] = { { "A", 60, false }, { "A", 61, true }, { "A", 100, true }, { "ü", 60, false },
+        { "🙂", 61, true } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[512] = "/background ", expected[512] = "\"";
         for (int n = 0; n < rows[i].characters; n++) {
@@ -227,8 +228,7 @@ limits_are_parts_of_the_same_done (void **state)
     assert_string_equal (s_text (&self, "expect", "row"), "runs");
     assert_string_equal (s_text (&self, "expect", "kind"), "background");
     const json_t *stop = s_part (&self, "turn.stop");
-    assert_int_equal (
-        json_integer_value (json_object_get (stop, "not_before")), WALL_MS + 60 * 1000);
+    assert_int_equal (json_integer_value (json_object_get (stop, "not_before")), WALL_MS + 60000);
     assert_non_null (strstr (s_text (&self, "turn.stop", "reason"), "timed out after 60 s"));
     json_decref (config);
     s_end (&self);

@@ -21,7 +21,8 @@ s_json (const char *text)
     char quoted[1024];
     snprintf (quoted, sizeof quoted, "%s", text);
     for (char *c = quoted; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        if (*c == '\'')
+            *c = '"';
     json_t *json = json_loads (quoted, 0, NULL);
     assert_non_null (json);
     return json;
@@ -55,32 +56,32 @@ static const struct {
     const char *more;       //  Members of the message
     const char *lane;       //  What is in the lane
     const char *ack;        //  Result of record.get
-    argos_busy_t mode;      //  What it does
     const char *told;       //  What the chat is told begins with, "" = nothing
+    argos_busy_t mode;      //  What it does
     bool side, stop, quiet; //  The turn is a side message; the running one is stopped, in silence
 } s_rows[] = {
     { "'busy_input_mode':'interrupt','busy_ack_enabled':true", "", LANE ("true"), "{'record':null}",
-        ARGOS_BUSY_INTERRUPT, "⚡ Interrupting", false, true, true },
+        "⚡ Interrupting", ARGOS_BUSY_INTERRUPT, false, true, true },
     { "'busy_input_mode':'queue','busy_ack_enabled':true", "", LANE ("true"), "{'record':null}",
-        ARGOS_BUSY_QUEUE, "⏳ Queued: number 1", false, false, false },
+        "⏳ Queued: number 1", ARGOS_BUSY_QUEUE, false, false, false },
     { "'busy_input_mode':'steer','busy_ack_enabled':true", "", LANE ("true"), "{'record':null}",
-        ARGOS_BUSY_STEER, "⏩ Steered", true, false, false },
+        "⏩ Steered", ARGOS_BUSY_STEER, true, false, false },
     //  Told already, or never to be told
     { "'busy_input_mode':'interrupt','busy_ack_enabled':true", "", LANE ("true"),
-        "{'record':{'version':4}}", ARGOS_BUSY_INTERRUPT, "", false, true, true },
+        "{'record':{'version':4}}", "", ARGOS_BUSY_INTERRUPT, false, true, true },
     { "'busy_input_mode':'steer','busy_ack_enabled':false", "", LANE ("true"), "{'record':null}",
-        ARGOS_BUSY_STEER, "", true, false, false },
+        "", ARGOS_BUSY_STEER, true, false, false },
     //  Nothing runs, or what is there only waits
     { "'busy_input_mode':'interrupt','busy_ack_enabled':true", "", "{'messages':[]}",
-        "{'record':null}", ARGOS_BUSY_IDLE, "", false, false, false },
+        "{'record':null}", "", ARGOS_BUSY_IDLE, false, false, false },
     { "'busy_input_mode':'steer','busy_ack_enabled':true", "", LANE ("false"), "{'record':null}",
-        ARGOS_BUSY_IDLE, "", false, false, false },
+        "", ARGOS_BUSY_IDLE, false, false, false },
     //  Files and what we say ourselves wait, whatever the mode
     { "'busy_input_mode':'steer','busy_ack_enabled':true",
         ",'attachments':[{'blob':'sha256:x','kind':'image'}]", LANE ("true"), "{'record':null}",
-        ARGOS_BUSY_QUEUE, "⏳", false, false, false },
+        "⏳", ARGOS_BUSY_QUEUE, false, false, false },
     { "'busy_input_mode':'interrupt','busy_ack_enabled':true", ",'internal':true", LANE ("true"),
-        "{'record':null}", ARGOS_BUSY_QUEUE, "", false, false, false },
+        "{'record':null}", "", ARGOS_BUSY_QUEUE, false, false, false },
 };
 
 static void
