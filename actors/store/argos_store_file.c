@@ -84,10 +84,8 @@ s_look (const char *path, char *reason)
     return NULL;
 }
 
-//  path and suffix as one text, new.
-
-static char *
-s_beside (const char *path, const char *suffix)
+char *
+argos_store_file_beside (const char *path, const char *suffix)
 {
     char *name = NULL;
     if (asprintf (&name, "%s%s", path, suffix) < 0)
@@ -95,8 +93,8 @@ s_beside (const char *path, const char *suffix)
     return name;
 }
 
-static int64_t
-s_number (sqlite3 *db, const char *sql)
+int64_t
+argos_store_file_number (sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *stmt = NULL;
     int64_t value = -1;
@@ -238,8 +236,8 @@ argos_store_file_check (const char *path, bool own, bool deep, argos_store_file_
     if (!db)
         return -1;
     int count = -1;
-    *ret_schema = s_number (db, "PRAGMA user_version");
-    if (s_number (db, "PRAGMA application_id") != ARGOS_STORE_APPLICATION_ID)
+    *ret_schema = argos_store_file_number (db, "PRAGMA user_version");
+    if (argos_store_file_number (db, "PRAGMA application_id") != ARGOS_STORE_APPLICATION_ID)
         snprintf (reason, REASON, "%.400s is not a database of argos", path);
     else if (*ret_schema > argos_store_schema ())
         snprintf (reason, REASON, "%.300s (schema %lld) is newer than this program (schema %lld)",
@@ -372,7 +370,7 @@ s_prove (const char *path, int64_t now, char *reason)
     argos_store_t *store = rc == SQLITE_OK ? argos_store_new (path, now, reason) : NULL;
     rc = store ? 0 : -1;
     argos_store_destroy (&store);
-    char *ballast = s_beside (path, "-ballast");
+    char *ballast = argos_store_file_beside (path, "-ballast");
     unlink (ballast);
     free (ballast);
     return rc == 0 ? argos_store_file_settle (path, reason) : -1;
@@ -396,8 +394,9 @@ s_set_aside (const char *path, int64_t now, char **ret_aside, char *reason)
     sqlite3_close (db);
     gmtime_r (&seconds, &parts);
     strftime (suffix, sizeof suffix, ".before-%Y%m%d_%H%M%S", &parts);
-    char *aside = s_beside (path, suffix);
-    char *log = s_beside (path, "-wal"), *aside_log = s_beside (aside, "-wal");
+    char *aside = argos_store_file_beside (path, suffix);
+    char *log = argos_store_file_beside (path, "-wal"),
+         *aside_log = argos_store_file_beside (aside, "-wal");
     int rc = access (aside, F_OK) == 0 ? -1 : rename (path, aside);
     if (rc == 0) {
         rename (log, aside_log); //  Gone, when it could be brought in
@@ -424,7 +423,7 @@ argos_store_file_restore (const char *backup, const char *path, int64_t now,
         snprintf (reason, REASON, "%.200s is damaged: %.200s", backup, first);
     if (findings != 0)
         return -1;
-    char *fresh = s_beside (path, ".restore");
+    char *fresh = argos_store_file_beside (path, ".restore");
     sqlite3 *source = s_look (backup, reason);
     int rc = source ? s_copy (source, fresh, progress, arg, reason) : -1;
     sqlite3_close (source);
@@ -439,7 +438,7 @@ argos_store_file_restore (const char *backup, const char *path, int64_t now,
         rc = -1;
     }
     if (rc == 0) {
-        char *mark = s_beside (path, "-damaged"); //  What was, is aside
+        char *mark = argos_store_file_beside (path, "-damaged"); //  What was, is aside
         unlink (mark);
         free (mark);
         s_sync_folder (path);

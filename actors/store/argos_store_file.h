@@ -7,6 +7,7 @@
 #define ARGOS_STORE_FILE_H
 
 #include <jansson.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,12 @@ typedef bool (argos_store_file_progress_t) (void *arg, int64_t done, int64_t tot
 //  A line of a result: a finding of a check, or a row.
 typedef void (argos_store_file_line_t) (void *arg, const char *finding);
 typedef void (argos_store_file_row_t) (void *arg, json_t *row); //  row is borrowed
+
+//  The name of a file beside another one: path and suffix as one text, new, the caller's.
+char *argos_store_file_beside (const char *path, const char *suffix);
+
+//  The integer that a statement of one row gives; -1 = it gives none, or fails.
+int64_t argos_store_file_number (sqlite3 *db, const char *sql);
 
 //  Copies the database at `from`, with what is in its log, to a new file `to`. Returns 0, or -1
 //  with a sentence in reason; then `to` is gone.

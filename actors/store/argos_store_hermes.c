@@ -7,6 +7,7 @@
 
 #include "argos_store_hermes.h"
 
+#include "argos_store_file.h"
 #include "argos_store_hermes_map.h"
 #include "argos_store_priv.h"
 
@@ -91,15 +92,6 @@ s_copy (const char *from, const char *to)
     return size == 0 ? 0 : -1;
 }
 
-static char *
-s_beside (const char *path, const char *suffix)
-{
-    char *name = NULL;
-    if (asprintf (&name, "%s%s", path, suffix) < 0)
-        abort ();
-    return name;
-}
-
 //  Brings a log that nobody has into a copy. Returns whether there is a copy now, or -1.
 
 static int
@@ -109,7 +101,8 @@ s_with_log (const char *path, const char *scratch, char *reason)
     struct stat info;
     int made = 0;
     for (size_t i = 0; i < 2 && made >= 0; i++) {
-        char *log = s_beside (path, suffixes[i]), *copied = s_beside (scratch, suffixes[i]);
+        char *log = argos_store_file_beside (path, suffixes[i]),
+             *copied = argos_store_file_beside (scratch, suffixes[i]);
         if (stat (log, &info) == 0 && info.st_size > 0)
             made = s_copy (path, scratch) == 0 && s_copy (log, copied) == 0 ? 1 : -1;
         free (log);
@@ -125,7 +118,7 @@ s_remove (const char *scratch)
 {
     static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *name = s_beside (scratch, suffixes[i]);
+        char *name = argos_store_file_beside (scratch, suffixes[i]);
         unlink (name);
         free (name);
     }

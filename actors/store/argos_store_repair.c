@@ -10,6 +10,7 @@
 #include "argos_store_priv.h"
 
 #include "argos_embedded.h"
+#include "argos_store_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,15 +25,6 @@
 #define REASON_SIZE 256  //  Bytes of a reason
 #define NAME_MAX_SIZE 64 //  Bytes of what stands in the mark
 
-static char *
-s_beside (const char *path, const char *suffix)
-{
-    char *name = NULL;
-    if (asprintf (&name, "%s%s", path, suffix) < 0)
-        abort ();
-    return name;
-}
-
 static const char *
 s_base (const char *path)
 {
@@ -46,7 +38,7 @@ s_base (const char *path)
 void
 argos_store_mark (const char *path, const char *suffix)
 {
-    char *name = s_beside (path, "-damaged");
+    char *name = argos_store_file_beside (path, "-damaged");
     int fd = open (name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
         size_t size = strlen (suffix);
@@ -60,7 +52,7 @@ argos_store_mark (const char *path, const char *suffix)
 bool
 argos_store_marked (const char *path)
 {
-    char *name = s_beside (path, "-damaged");
+    char *name = argos_store_file_beside (path, "-damaged");
     bool marked = access (name, F_OK) == 0;
     free (name);
     return marked;
@@ -69,7 +61,7 @@ argos_store_marked (const char *path)
 static void
 s_unmark (const char *path)
 {
-    char *name = s_beside (path, "-damaged");
+    char *name = argos_store_file_beside (path, "-damaged");
     unlink (name);
     free (name);
 }
@@ -79,7 +71,7 @@ s_unmark (const char *path)
 static void
 s_read_mark (const char *path, char suffix[static NAME_MAX_SIZE])
 {
-    char *name = s_beside (path, "-damaged");
+    char *name = argos_store_file_beside (path, "-damaged");
     int fd = open (name, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? 0 : read (fd, suffix, NAME_MAX_SIZE - 1);
     suffix[size > 0 ? size : 0] = 0;
@@ -125,15 +117,16 @@ s_keep (const char *path, int64_t now, char suffix[static NAME_MAX_SIZE], char *
     struct tm parts;
     time_t seconds = (time_t) (now / 1000);
     s_read_mark (path, suffix);
-    char *copy = s_beside (path, suffix);
+    char *copy = argos_store_file_beside (path, suffix);
     bool kept = *suffix && access (copy, F_OK) == 0;
     free (copy);
     if (kept)
         return 0;
     gmtime_r (&seconds, &parts);
     strftime (suffix, NAME_MAX_SIZE, ".damaged-%Y%m%d_%H%M%S", &parts);
-    copy = s_beside (path, suffix);
-    char *log = s_beside (path, "-wal"), *copied = s_beside (copy, "-wal");
+    copy = argos_store_file_beside (path, suffix);
+    char *log = argos_store_file_beside (path, "-wal"),
+         *copied = argos_store_file_beside (copy, "-wal");
     int rc = s_copy (path, copy) == 0 && s_copy (log, copied) >= 0 ? 0 : -1;
     if (rc == 0)
         argos_store_mark (path, suffix);
@@ -150,18 +143,6 @@ s_keep (const char *path, int64_t now, char suffix[static NAME_MAX_SIZE], char *
 //  ------------------------------------------------------------------------------------------------
 //  The steps
 
-static int64_t
-s_number (sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *stmt = NULL;
-    int64_t value = -1;
-    if (sqlite3_prepare_v2 (db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-        sqlite3_step (stmt) == SQLITE_ROW)
-        value = sqlite3_column_int64 (stmt, 0);
-    sqlite3_finalize (stmt);
-    return value;
-}
-
 static bool
 s_do (sqlite3 *db, const char *sql)
 {
@@ -177,7 +158,7 @@ s_search_sql (sqlite3 *db)
     const argos_embedded_t *file = argos_embedded_files;
     while (file->name && strcmp (file->name, "sql/0005_search.sql") != 0)
         file++;
-    bool later = file->name && s_number (db, "PRAGMA user_version") >= 5;
+    bool later = file->name && argos_store_file_number (db, "PRAGMA user_version") >= 5;
     return later ? strstr (file->data, "CREATE VIRTUAL TABLE") : NULL;
 }
 
@@ -186,10 +167,10 @@ s_is_whole (sqlite3 *db)
 {
     static const char tables[] = "SELECT count (*) FROM sqlite_schema WHERE name IN ("
                                  "'message_words', 'message_trigrams')";
-    if (s_search_sql (db) && s_number (db, tables) != 2)
+    if (s_search_sql (db) && argos_store_file_number (db, tables) != 2)
         return false;
-    return s_number (db, "SELECT count (*) FROM pragma_integrity_check (1)"
-                         " WHERE integrity_check <> 'ok'") == 0;
+    return argos_store_file_number (db, "SELECT count (*) FROM pragma_integrity_check (1)"
+                                        " WHERE integrity_check <> 'ok'") == 0;
 }
 
 static bool

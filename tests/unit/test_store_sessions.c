@@ -1,7 +1,7 @@
 //  test_store_sessions - lives, titles, lineages, lists, transcripts and usage of sessions; the
 //  migration.
 
-#include "store_kit.h"
+#include "store_says.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,7 @@
 
 #include <cmocka.h>
 
-#define HOLDER "agent/1"
-#define BODY_MAX 2048
+#define HOLDER "agent/1" //  Who has the leases
 
 static json_t *
 s_get (kit_t *kit, const char *name)
@@ -33,75 +32,20 @@ s_integer (const json_t *object, const char *name)
     return json_integer_value (json_object_get (object, name));
 }
 
-//  Bodies are written with ' for ".
-
-static const char *s_body (const char *format, va_list args)
-    __attribute__ ((format (printf, 1, 0)));
-
-static const char *
-s_body (const char *format, va_list args)
-{
-    static char body[BODY_MAX];
-    int size = vsnprintf (body, sizeof body, format, args);
-    assert_in_range (size, 1, BODY_MAX - 1);
-    for (char *at = body; *at; at++)
-        if (*at == '\'')
-            *at = '"';
-    return body;
-}
-
-static argos_err_t __attribute__ ((format (printf, 3, 4)))
-s_write (kit_t *kit, const char *type, const char *format, ...)
-{
-    va_list args;
-    va_start (args, format);
-    argos_err_t code = kit_write (kit, "g", type, s_body (format, args));
-    va_end (args);
-    return code;
-}
-
-static argos_err_t __attribute__ ((format (printf, 3, 4)))
-s_read (kit_t *kit, const char *type, const char *format, ...)
-{
-    va_list args;
-    va_start (args, format);
-    argos_err_t code = kit_read (kit, type, s_body (format, args));
-    va_end (args);
-    return code;
-}
-
-//  One write under a lease of the session's lane, which is consumed; the code.
-
-static argos_err_t __attribute__ ((format (printf, 4, 5)))
-s_turn (kit_t *kit, const char *session, const char *type, const char *format, ...)
-{
-    static int serial = 0;
-    char id[32];
-    snprintf (id, sizeof id, "turn-%d", serial++);
-    int64_t seq = kit_send (kit, id, "turn", session, NULL, NULL);
-    int64_t lease = kit_lease (kit, seq, HOLDER);
-    va_list args;
-    va_start (args, format);
-    argos_err_t code = kit_write_leased (kit, HOLDER, seq, lease, 1, type, s_body (format, args));
-    va_end (args);
-    kit_done (kit, HOLDER, seq, lease, code == ARGOS_OK ? 2 : 1, seq);
-    return code;
-}
-
 //  A member of a session, a text.
 
 static const char *
 s_of (kit_t *kit, const char *id, const char *name)
 {
-    s_read (kit, "session.get", "{'id':'%s'}", id);
+    says_read (kit, "session.get", "{'id':'%s'}", id);
     return s_text (s_get (kit, "session"), name);
 }
 
 static const char *
 s_found (kit_t *kit, const char *text, const char *owner)
 {
-    s_read (kit, "session.resolve", *owner ? "{'text':'%s','owner':'%s'}" : "{'text':'%s'}", text,
-        owner);
+    says_read (kit, "session.resolve", *owner ? "{'text':'%s','owner':'%s'}" : "{'text':'%s'}",
+        text, owner);
     return s_text (kit->result, "session_id");
 }
 
@@ -113,7 +57,7 @@ not_yours_is_not_there (void **state)
     (void) state;
     kit_t *kit = kit_new (false);
     assert_int_equal (
-        s_write (kit, "session.create", "{'id':'abc1','owner':'ann','title':'Plan'}"), ARGOS_OK);
+        says_write (kit, "session.create", "{'id':'abc1','owner':'ann','title':'Plan'}"), ARGOS_OK);
     static const struct {
         const char *type; //  Operation
         const char *body; //  Members behind the id
@@ -128,28 +72,28 @@ not_yours_is_not_there (void **state)
         argos_err_t code;
         snprintf (foreign, sizeof foreign, "{'id':'abc1','owner':'bob'%s}", cases[i].body);
         snprintf (absent, sizeof absent, "{'id':'none','owner':'bob'%s}", cases[i].body);
-        code = cases[i].write ? s_write (kit, cases[i].type, "%s", foreign)
-                              : s_read (kit, cases[i].type, "%s", foreign);
+        code = cases[i].write ? says_write (kit, cases[i].type, "%s", foreign)
+                              : says_read (kit, cases[i].type, "%s", foreign);
         assert_int_equal (code, ARGOS_NOT_FOUND);
         snprintf (reason, sizeof reason, "%s", kit->ans->reason);
-        code = cases[i].write ? s_write (kit, cases[i].type, "%s", absent)
-                              : s_read (kit, cases[i].type, "%s", absent);
+        code = cases[i].write ? says_write (kit, cases[i].type, "%s", absent)
+                              : says_read (kit, cases[i].type, "%s", absent);
         assert_int_equal (code, ARGOS_NOT_FOUND);
         assert_string_equal (reason, kit->ans->reason);
     }
-    s_read (kit, "session.get", "{'id':'abc1','owner':'bob'}");
+    says_read (kit, "session.get", "{'id':'abc1','owner':'bob'}");
     assert_true (json_is_null (s_get (kit, "session")));
     assert_string_equal (s_found (kit, "abc1", "bob"), "");
     assert_string_equal (s_found (kit, "abc", "bob"), "");
     assert_string_equal (s_found (kit, "Plan", "bob"), "");
     assert_string_equal (s_found (kit, "abc", "ann"), "abc1");
     assert_string_equal (s_found (kit, "Plan", "ann"), "abc1");
-    s_read (kit, "session.list", "{'owner':'bob'}");
+    says_read (kit, "session.list", "{'owner':'bob'}");
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 0);
-    s_read (kit, "session.list", "{'owner':'ann'}");
+    says_read (kit, "session.list", "{'owner':'ann'}");
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 1);
     assert_int_equal (
-        s_write (kit, "session.ensure", "{'id':'abc1','owner':'bob'}"), ARGOS_NOT_FOUND);
+        says_write (kit, "session.ensure", "{'id':'abc1','owner':'bob'}"), ARGOS_NOT_FOUND);
     kit_free (kit);
 }
 
@@ -160,17 +104,18 @@ ensure_fills_in_only_what_is_not_known (void **state)
     kit_t *kit = kit_new (false);
 #define SOURCE(platform)                                                                           \
     "'source':{'platform':'" platform "','account':'a','chat_type':'dm','user_id':'u'}"
-    assert_int_equal (s_write (kit, "session.ensure", "{'id':'s'}"), ARGOS_OK);
+    assert_int_equal (says_write (kit, "session.ensure", "{'id':'s'}"), ARGOS_OK);
     assert_int_equal (
-        s_write (kit, "session.ensure", "{'id':'s'," SOURCE ("cli") ",'model':'m'}"), 0);
+        says_write (kit, "session.ensure", "{'id':'s'," SOURCE ("cli") ",'model':'m'}"), 0);
     assert_string_equal (s_of (kit, "s", "owner"), "cli:a:u");
     assert_int_equal (
-        s_write (kit, "session.ensure", "{'id':'s'," SOURCE ("telegram") ",'model':'n'}"), 0);
+        says_write (kit, "session.ensure", "{'id':'s'," SOURCE ("telegram") ",'model':'n'}"), 0);
     assert_string_equal (s_of (kit, "s", "platform"), "cli");
     assert_string_equal (s_of (kit, "s", "model"), "m");
     assert_int_equal (
-        s_write (kit, "session.create", "{'id':'t','parent':'none'}"), ARGOS_NOT_FOUND);
-    assert_int_equal (s_write (kit, "session.create", "{'id':'t','kind':'branch'}"), ARGOS_INVALID);
+        says_write (kit, "session.create", "{'id':'t','parent':'none'}"), ARGOS_NOT_FOUND);
+    assert_int_equal (
+        says_write (kit, "session.create", "{'id':'t','kind':'branch'}"), ARGOS_INVALID);
     kit_free (kit);
 }
 
@@ -179,19 +124,19 @@ the_first_reason_wins_unless_it_was_an_accident (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'s'}");
+    says_write (kit, "session.create", "{'id':'s'}");
     assert_int_equal (
-        s_turn (kit, "s", "session.close", "{'id':'s','reason':'agent_close'}"), ARGOS_OK);
+        says_turn (kit, "s", "session.close", "{'id':'s','reason':'agent_close'}"), ARGOS_OK);
     assert_int_equal (
-        s_turn (kit, "s", "session.close", "{'id':'s','reason':'ws_orphan_reap'}"), ARGOS_OK);
+        says_turn (kit, "s", "session.close", "{'id':'s','reason':'ws_orphan_reap'}"), ARGOS_OK);
     assert_string_equal (s_of (kit, "s", "end_reason"), "agent_close");
     int64_t at = kit->now++;
-    s_turn (kit, "s", "session.close", "{'id':'s','reason':'session_reset'}");
+    says_turn (kit, "s", "session.close", "{'id':'s','reason':'session_reset'}");
     assert_string_equal (s_of (kit, "s", "end_reason"), "session_reset");
     assert_int_equal (s_integer (s_get (kit, "session"), "ended_at"), at);
-    s_turn (kit, "s", "session.close", "{'id':'s','reason':'daily'}");
+    says_turn (kit, "s", "session.close", "{'id':'s','reason':'daily'}");
     assert_string_equal (s_of (kit, "s", "end_reason"), "session_reset");
-    assert_int_equal (s_write (kit, "session.reopen", "{'id':'s'}"), ARGOS_OK);
+    assert_int_equal (says_write (kit, "session.reopen", "{'id':'s'}"), ARGOS_OK);
     assert_string_equal (s_of (kit, "s", "end_reason"), "");
     kit_free (kit);
 }
@@ -202,8 +147,8 @@ titles_are_cleaned_and_unique (void **state)
     (void) state;
     kit_t *kit = kit_new (false);
     char longest[512] = "";
-    s_write (kit, "session.create", "{'id':'a'}");
-    s_write (kit, "session.create", "{'id':'b'}");
+    says_write (kit, "session.create", "{'id':'a'}");
+    says_write (kit, "session.create", "{'id':'b'}");
     static const struct {
         const char *title; //  As given
         const char *clean; //  As stored
@@ -214,25 +159,27 @@ titles_are_cleaned_and_unique (void **state)
         { "\\u0001\\u007f", "" }, { "", "" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal (
-            s_write (kit, "session.rename", "{'id':'a','title':'%s'}", cases[i].title), ARGOS_OK);
+            says_write (kit, "session.rename", "{'id':'a','title':'%s'}", cases[i].title),
+            ARGOS_OK);
         assert_string_equal (s_of (kit, "a", "title"), cases[i].clean);
     }
     for (size_t i = 0; i < 100; i++)
         memcpy (longest + 2 * i, "\xc3\xa9", 3);
-    assert_int_equal (s_write (kit, "session.rename", "{'id':'a','title':'%s'}", longest), 0);
+    assert_int_equal (says_write (kit, "session.rename", "{'id':'a','title':'%s'}", longest), 0);
     assert_string_equal (s_of (kit, "a", "title"), longest);
     assert_int_equal (
-        s_write (kit, "session.rename", "{'id':'a','title':'%sx'}", longest), ARGOS_INVALID);
+        says_write (kit, "session.rename", "{'id':'a','title':'%sx'}", longest), ARGOS_INVALID);
     assert_non_null (strstr (kit->ans->reason, "101"));
-    s_write (kit, "session.rename", "{'id':'a','title':'mine'}");
-    assert_int_equal (s_write (kit, "session.rename", "{'id':'a','title':'mine'}"), ARGOS_OK);
-    assert_int_equal (s_write (kit, "session.rename", "{'id':'b','title':'mine'}"), ARGOS_CONFLICT);
+    says_write (kit, "session.rename", "{'id':'a','title':'mine'}");
+    assert_int_equal (says_write (kit, "session.rename", "{'id':'a','title':'mine'}"), ARGOS_OK);
+    assert_int_equal (
+        says_write (kit, "session.rename", "{'id':'b','title':'mine'}"), ARGOS_CONFLICT);
     assert_non_null (strstr (kit->ans->reason, "session a"));
     assert_int_equal (
-        s_write (kit, "session.rename", "{'id':'a','title':'auto','auto':true}"), ARGOS_OK);
+        says_write (kit, "session.rename", "{'id':'a','title':'auto','auto':true}"), ARGOS_OK);
     assert_string_equal (s_of (kit, "a", "title"), "mine");
     assert_int_equal (
-        s_write (kit, "session.rename", "{'id':'none','title':'x'}"), ARGOS_NOT_FOUND);
+        says_write (kit, "session.rename", "{'id':'none','title':'x'}"), ARGOS_NOT_FOUND);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), 2);
     kit_free (kit);
 }
@@ -242,26 +189,27 @@ a_title_moves_to_the_continuation_and_only_to_it (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'a','title':'Plan'}");
-    s_write (kit, "session.create", "{'id':'b','parent':'a','kind':'compression'}");
-    s_write (kit, "session.create", "{'id':'c','parent':'b','kind':'compression'}");
-    s_write (kit, "session.create", "{'id':'d','parent':'c','kind':'branch'}");
-    assert_int_equal (s_write (kit, "session.rename", "{'id':'d','title':'Plan'}"), ARGOS_CONFLICT);
-    assert_int_equal (s_write (kit, "session.rename", "{'id':'c','title':'Plan'}"), ARGOS_OK);
+    says_write (kit, "session.create", "{'id':'a','title':'Plan'}");
+    says_write (kit, "session.create", "{'id':'b','parent':'a','kind':'compression'}");
+    says_write (kit, "session.create", "{'id':'c','parent':'b','kind':'compression'}");
+    says_write (kit, "session.create", "{'id':'d','parent':'c','kind':'branch'}");
+    assert_int_equal (
+        says_write (kit, "session.rename", "{'id':'d','title':'Plan'}"), ARGOS_CONFLICT);
+    assert_int_equal (says_write (kit, "session.rename", "{'id':'c','title':'Plan'}"), ARGOS_OK);
     assert_string_equal (s_of (kit, "c", "title"), "Plan");
     assert_string_equal (s_of (kit, "a", "title"), "");
-    s_read (kit, "session.lineage", "{'id':'a'}");
+    says_read (kit, "session.lineage", "{'id':'a'}");
     assert_string_equal (s_text (kit->result, "tip"), "c");
-    s_read (kit, "session.lineage", "{'id':'d'}");
+    says_read (kit, "session.lineage", "{'id':'d'}");
     assert_string_equal (s_text (kit->result, "root"), "a");
     assert_int_equal (json_array_size (s_get (kit, "ancestors")), 3);
     //  What was continued is shown by what continues it
-    s_read (kit, "session.list", "{}");
+    says_read (kit, "session.list", "{}");
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 2);
-    s_read (kit, "session.list", "{'all':true}");
+    says_read (kit, "session.list", "{'all':true}");
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 4);
-    s_write (kit, "session.delete", "{'id':'c'}");
-    s_read (kit, "session.list", "{}");
+    says_write (kit, "session.delete", "{'id':'c'}");
+    says_read (kit, "session.list", "{}");
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 2);
     assert_string_equal (s_text (json_array_get (s_get (kit, "sessions"), 1), "id"), "b");
     assert_string_equal (s_text (json_array_get (s_get (kit, "sessions"), 1), "root"), "a");
@@ -276,18 +224,18 @@ numbers_of_a_lineage_go_on_from_the_greatest (void **state)
     kit_t *kit = kit_new (false);
     const char *const taken[] = { "t", "t #2", "t #7", "t #x", "tt #90", "t% #80", "t #7 #9" };
     for (int i = 0; i < 7; i++)
-        s_write (kit, "session.create", "{'id':'s%d','title':'%s'}", i, taken[i]);
+        says_write (kit, "session.create", "{'id':'s%d','title':'%s'}", i, taken[i]);
     static const struct {
         const char *wish; //  Given
         const char *next; //  Expected
     } cases[] = { { "t", "t #8" }, { "t #2", "t #8" }, { "new", "new" }, { "new #4", "new" },
         { "t%", "t% #81" }, { "t #x", "t #x #2" }, { "#1", "#1" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        s_read (kit, "session.title", "{'title':'%s'}", cases[i].wish);
+        says_read (kit, "session.title", "{'title':'%s'}", cases[i].wish);
         assert_string_equal (s_text (kit->result, "title"), cases[i].next);
     }
     kit->now -= 1000000; //  The clock goes back
-    s_write (kit, "session.create", "{'id':'late','title':'t #3'}");
+    says_write (kit, "session.create", "{'id':'late','title':'t #3'}");
     assert_string_equal (s_found (kit, "t", ""), "s6");
     assert_string_equal (s_found (kit, "t%", ""), "s5");
     assert_string_equal (s_found (kit, "s", ""), "");
@@ -301,21 +249,22 @@ a_branch_has_the_messages_up_to_its_point (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'a','owner':'ann','title':'Plan'}");
-    s_turn (kit, "a", "session.append",
+    says_write (kit, "session.create", "{'id':'a','owner':'ann','title':'Plan'}");
+    says_turn (kit, "a", "session.append",
         "{'session_id':'a','messages':[{'role':'user','content':' one\\n two "
         "'},{'role':'assistant',"
         "'content':'x','tool_calls':[{'id':'c'}]},{'role':'user','content':'three'}]}");
     assert_string_equal (s_of (kit, "a", "preview"), "one two");
     assert_int_equal (s_integer (s_get (kit, "session"), "tool_call_count"), 1);
-    assert_int_equal (s_write (kit, "session.branch", "{'id':'b','from':'a','upto':2}"), ARGOS_OK);
+    assert_int_equal (
+        says_write (kit, "session.branch", "{'id':'b','from':'a','upto':2}"), ARGOS_OK);
     assert_string_equal (s_of (kit, "b", "title"), "Plan #2");
     assert_string_equal (s_of (kit, "b", "owner"), "ann");
     assert_int_equal (s_integer (s_get (kit, "session"), "message_count"), 2);
     assert_string_equal (s_of (kit, "b", "preview"), "one two");
-    assert_int_equal (s_write (kit, "session.branch", "{'id':'b','from':'a'}"), ARGOS_CONFLICT);
+    assert_int_equal (says_write (kit, "session.branch", "{'id':'b','from':'a'}"), ARGOS_CONFLICT);
     assert_int_equal (
-        s_write (kit, "session.branch", "{'id':'c','from':'a','owner':'bob'}"), ARGOS_NOT_FOUND);
+        says_write (kit, "session.branch", "{'id':'c','from':'a','owner':'bob'}"), ARGOS_NOT_FOUND);
     kit_free (kit);
 }
 
@@ -327,51 +276,51 @@ what_is_taken_back_can_come_again (void **state)
 #define TWO(n)                                                                                     \
     "{'session_id':'s','messages':[{'role':'user','content':'q','client_id':'" n "'}"              \
     ",{'role':'assistant','content':'a'}]}"
-    s_write (kit, "session.create", "{'id':'s'}");
-    s_turn (kit, "s", "session.append", TWO ("1"));
-    s_turn (kit, "s", "session.append", TWO ("2"));
-    assert_int_equal (s_turn (kit, "s", "session.rewind", "{'session_id':'s'}"), ARGOS_INVALID);
-    assert_int_equal (
-        s_turn (kit, "s", "session.rewind", "{'session_id':'s','message_id':2}"), ARGOS_NOT_FOUND);
+    says_write (kit, "session.create", "{'id':'s'}");
+    says_turn (kit, "s", "session.append", TWO ("1"));
+    says_turn (kit, "s", "session.append", TWO ("2"));
+    assert_int_equal (says_turn (kit, "s", "session.rewind", "{'session_id':'s'}"), ARGOS_INVALID);
+    assert_int_equal (says_turn (kit, "s", "session.rewind", "{'session_id':'s','message_id':2}"),
+        ARGOS_NOT_FOUND);
     int64_t seq = kit_send (kit, "work", "turn", "s", NULL, NULL);
     assert_int_equal (
-        s_write (kit, "session.rewind", "{'session_id':'s','message_id':3}"), ARGOS_DENIED);
+        says_write (kit, "session.rewind", "{'session_id':'s','message_id':3}"), ARGOS_DENIED);
     kit_done (kit, HOLDER, seq, kit_lease (kit, seq, HOLDER), 1, seq);
-    s_read (kit, "session.load", "{'id':'s','last':1}");
+    says_read (kit, "session.load", "{'id':'s','last':1}");
     assert_int_equal (s_integer (json_array_get (s_get (kit, "messages"), 0), "id"), 3);
-    s_read (kit, "session.load", "{'id':'s','last':5}");
+    says_read (kit, "session.load", "{'id':'s','last':5}");
     assert_int_equal (json_array_size (s_get (kit, "messages")), 2);
     //  Nothing runs or waits there: no lease is needed
     assert_int_equal (
-        s_write (kit, "session.rewind", "{'session_id':'s','message_id':3}"), ARGOS_OK);
-    s_read (kit, "session.load", "{'id':'s'}");
+        says_write (kit, "session.rewind", "{'session_id':'s','message_id':3}"), ARGOS_OK);
+    says_read (kit, "session.load", "{'id':'s'}");
     assert_int_equal (json_array_size (s_get (kit, "messages")), 2);
-    s_read (kit, "session.load", "{'id':'s','inactive':true}");
+    says_read (kit, "session.load", "{'id':'s','inactive':true}");
     assert_int_equal (json_array_size (s_get (kit, "messages")), 4);
     assert_int_equal (
-        s_turn (kit, "s", "session.rewind", "{'session_id':'s','restore':true}"), ARGOS_OK);
-    assert_int_equal (
-        s_turn (kit, "s", "session.rewind", "{'session_id':'s','restore':true}"), ARGOS_CONFLICT);
+        says_turn (kit, "s", "session.rewind", "{'session_id':'s','restore':true}"), ARGOS_OK);
+    assert_int_equal (says_turn (kit, "s", "session.rewind", "{'session_id':'s','restore':true}"),
+        ARGOS_CONFLICT);
     s_of (kit, "s", "id");
     assert_int_equal (s_integer (s_get (kit, "session"), "message_count"), 4);
-    s_turn (kit, "s", "session.rewind", "{'session_id':'s','message_id':1}");
+    says_turn (kit, "s", "session.rewind", "{'session_id':'s','message_id':1}");
     assert_string_equal (s_of (kit, "s", "preview"), "");
-    s_turn (kit, "s", "session.append",
+    says_turn (kit, "s", "session.append",
         "{'session_id':'s','messages':[{'role':'user','content':'new'}]}");
-    assert_int_equal (
-        s_turn (kit, "s", "session.rewind", "{'session_id':'s','restore':true}"), ARGOS_CONFLICT);
-    assert_int_equal (s_turn (kit, "s", "session.replace",
+    assert_int_equal (says_turn (kit, "s", "session.rewind", "{'session_id':'s','restore':true}"),
+        ARGOS_CONFLICT);
+    assert_int_equal (says_turn (kit, "s", "session.replace",
                           "{'session_id':'s','compact':true,'messages':[{'role':'system',"
                           "'content':'sum'}]}"),
         ARGOS_OK);
-    s_read (kit, "session.load", "{'id':'s'}");
+    says_read (kit, "session.load", "{'id':'s'}");
     assert_int_equal (json_array_size (s_get (kit, "messages")), 1);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM messages WHERE compacted = 1"), 1);
-    s_turn (kit, "s", "session.replace", "{'session_id':'s','messages':[]}");
-    s_read (kit, "session.load", "{'id':'s'}");
+    says_turn (kit, "s", "session.replace", "{'session_id':'s','messages':[]}");
+    says_read (kit, "session.load", "{'id':'s'}");
     assert_int_equal (json_array_size (s_get (kit, "messages")), 0);
     assert_int_equal (
-        s_turn (kit, "none", "session.replace", "{'session_id':'none','messages':[]}"),
+        says_turn (kit, "none", "session.replace", "{'session_id':'none','messages':[]}"),
         ARGOS_NOT_FOUND);
     kit_free (kit);
 }
@@ -381,9 +330,9 @@ a_message_is_added_once_for_its_client_id (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'s'}");
+    says_write (kit, "session.create", "{'id':'s'}");
     for (int i = 0; i < 3; i++)
-        assert_int_equal (s_turn (kit, "s", "session.append",
+        assert_int_equal (says_turn (kit, "s", "session.append",
                               "{'session_id':'s','messages':[{'role':'user','content':'%d',"
                               "'client_id':'x'},{'role':'user','content':'%d'}]}",
                               i, i),
@@ -399,19 +348,19 @@ a_session_with_work_is_not_deleted (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'a'}");
-    s_write (kit, "session.create", "{'id':'k','parent':'a','kind':'delegate'}");
-    s_write (kit, "session.create", "{'id':'l','parent':'k','kind':'delegate'}");
-    s_write (kit, "session.create", "{'id':'b','parent':'a'}");
-    s_turn (kit, "l", "session.append",
+    says_write (kit, "session.create", "{'id':'a'}");
+    says_write (kit, "session.create", "{'id':'k','parent':'a','kind':'delegate'}");
+    says_write (kit, "session.create", "{'id':'l','parent':'k','kind':'delegate'}");
+    says_write (kit, "session.create", "{'id':'b','parent':'a'}");
+    says_turn (kit, "l", "session.append",
         "{'session_id':'l','messages':[{'role':'user','content':'x'}]}");
-    s_write (kit, "usage.add", "{'session_id':'a','model':'m'}");
+    says_write (kit, "usage.add", "{'session_id':'a','model':'m'}");
     int64_t seq = kit_send (kit, "work", "turn", "l", NULL, NULL);
-    assert_int_equal (s_write (kit, "session.delete", "{'id':'a'}"), ARGOS_CONFLICT);
-    s_write (kit, "session.prune", "{'before':9007199254740992}");
+    assert_int_equal (says_write (kit, "session.delete", "{'id':'a'}"), ARGOS_CONFLICT);
+    says_write (kit, "session.prune", "{'before':9007199254740992}");
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), 3); //  b went
     kit_done (kit, HOLDER, seq, kit_lease (kit, seq, HOLDER), 1, seq);
-    assert_int_equal (s_write (kit, "session.delete", "{'id':'a'}"), ARGOS_OK);
+    assert_int_equal (says_write (kit, "session.delete", "{'id':'a'}"), ARGOS_OK);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), 0);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM session_usage"), 0);
     while (argos_store_chore (kit->store, kit->now))
@@ -427,19 +376,19 @@ pruning_takes_what_the_list_has_shown (void **state)
     kit_t *kit = kit_new (false);
     int64_t start = kit->now;
     for (int i = 0; i < 5; i++, kit->now += 10)
-        s_write (kit, "session.create",
+        says_write (kit, "session.create",
             "{'id':'s%d','source':{'platform':'%s','account':'a','chat_type':'dm'}}", i,
             i == 1 ? "cli" : "http");
-    s_write (kit, "session.update", "{'id':'s0','archived':true}");
+    says_write (kit, "session.update", "{'id':'s0','archived':true}");
     char bounds[128];
     snprintf (bounds, sizeof bounds, "%lld,'platform':'http'", (long long) start + 35);
-    s_read (kit, "session.list", "{'prunable_before':%s}", bounds);
+    says_read (kit, "session.list", "{'prunable_before':%s}", bounds);
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 2);
     assert_string_equal (s_text (json_array_get (s_get (kit, "sessions"), 0), "id"), "s2");
-    s_write (kit, "session.prune", "{'before':%s,'limit':1}", bounds);
-    s_read (kit, "session.list", "{'prunable_before':%s}", bounds);
+    says_write (kit, "session.prune", "{'before':%s,'limit':1}", bounds);
+    says_read (kit, "session.list", "{'prunable_before':%s}", bounds);
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 1);
-    s_write (kit, "session.prune", "{'before':%s}", bounds);
+    says_write (kit, "session.prune", "{'before':%s}", bounds);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), 3);
     kit_free (kit);
 }
@@ -451,13 +400,13 @@ pages_of_a_list_show_each_session_once (void **state)
     kit_t *kit = kit_new (false);
     for (int i = 0; i < 25; i++) {
         kit->now += i % 3;
-        s_write (kit, "session.create", "{'id':'s%d','hidden':%s}", i, i < 5 ? "true" : "false");
+        says_write (kit, "session.create", "{'id':'s%d','hidden':%s}", i, i < 5 ? "true" : "false");
     }
     char after[128] = "";
     int seen = 0;
     int64_t last = INT64_MAX;
     do {
-        s_read (kit, "session.list", "{'limit':7%s}", after);
+        says_read (kit, "session.list", "{'limit':7%s}", after);
         size_t index;
         json_t *session;
         json_array_foreach (s_get (kit, "sessions"), index, session) {
@@ -482,17 +431,17 @@ usage_adds_up_by_model (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'s','owner':'ann'}");
+    says_write (kit, "session.create", "{'id':'s','owner':'ann'}");
     for (int i = 0; i < 3; i++)
-        assert_int_equal (s_write (kit, "usage.add",
+        assert_int_equal (says_write (kit, "usage.add",
                               "{'session_id':'s','model':'m','input_tokens':10,'output_tokens':1,"
                               "'estimated_usd':0.5%s}",
                               i == 2 ? ",'actual_usd':0.25" : ""),
             ARGOS_OK);
-    s_write (kit, "usage.add", "{'session_id':'s','model':'n','task':'title'}");
+    says_write (kit, "usage.add", "{'session_id':'s','model':'n','task':'title'}");
     assert_int_equal (
-        s_write (kit, "usage.add", "{'session_id':'none','model':'m'}"), ARGOS_NOT_FOUND);
-    s_read (kit, "usage.get", "{'id':'s'}");
+        says_write (kit, "usage.add", "{'session_id':'none','model':'m'}"), ARGOS_NOT_FOUND);
+    says_read (kit, "usage.get", "{'id':'s'}");
     const json_t *line = json_array_get (s_get (kit, "usage"), 0);
     assert_int_equal (json_array_size (s_get (kit, "usage")), 2);
     assert_int_equal (s_integer (line, "calls"), 3);
@@ -501,10 +450,10 @@ usage_adds_up_by_model (void **state)
     assert_true (json_real_value (json_object_get (line, "actual_usd")) == 0.25);
     assert_string_equal (s_of (kit, "s", "model"), "m");
     assert_int_equal (s_integer (s_get (kit, "session"), "input_tokens"), 30);
-    s_read (kit, "session.stats", "{'owner':'ann'}");
+    says_read (kit, "session.stats", "{'owner':'ann'}");
     assert_int_equal (s_integer (kit->result, "sessions"), 1);
     assert_int_equal (json_array_size (s_get (kit, "models")), 2);
-    s_read (kit, "session.stats", "{'owner':'bob'}");
+    says_read (kit, "session.stats", "{'owner':'bob'}");
     assert_int_equal (s_integer (kit->result, "sessions"), 0);
     kit_free (kit);
 }
@@ -523,17 +472,17 @@ lineages_and_titles_stay_whole (void **state)
         int what = rand_r (&seed) % 8, a = rand_r (&seed) % 24, b = rand_r (&seed) % 24;
         kit->now += rand_r (&seed) % 200 - 100;
         if (what < 3)
-            s_write (kit, "session.create", "{'id':'s%d','parent':'s%d','kind':'%s'}", a, b,
+            says_write (kit, "session.create", "{'id':'s%d','parent':'s%d','kind':'%s'}", a, b,
                 kinds[what]);
         else if (what == 3)
-            s_write (kit, "session.create", "{'id':'s%d','title':'t %% #%d'}", a, b % 4);
+            says_write (kit, "session.create", "{'id':'s%d','title':'t %% #%d'}", a, b % 4);
         else if (what == 4)
-            s_write (kit, "session.delete", "{'id':'s%d'}", a);
+            says_write (kit, "session.delete", "{'id':'s%d'}", a);
         else if (what == 5)
-            s_write (kit, "session.branch", "{'id':'s%d','from':'s%d'}", a, b);
+            says_write (kit, "session.branch", "{'id':'s%d','from':'s%d'}", a, b);
         else
-            s_write (kit, "session.rename", "{'id':'s%d','title':'t %% #%d'}", a, b % 4);
-        if (s_read (kit, "session.lineage", "{'id':'s%d'}", a) == ARGOS_OK)
+            says_write (kit, "session.rename", "{'id':'s%d','title':'t %% #%d'}", a, b % 4);
+        if (says_read (kit, "session.lineage", "{'id':'s%d'}", a) == ARGOS_OK)
             assert_true (json_array_size (s_get (kit, "ancestors")) < 24);
         assert_int_equal (
             kit_number (kit, "SELECT count (title) - count (DISTINCT title) FROM sessions"), 0);
@@ -554,19 +503,19 @@ a_lineage_of_a_hundred_steps_is_followed (void **state)
 {
     (void) state;
     kit_t *kit = kit_new (false);
-    s_write (kit, "session.create", "{'id':'s0','title':'deep'}");
+    says_write (kit, "session.create", "{'id':'s0','title':'deep'}");
     for (int i = 1; i <= 100; i++)
-        s_write (
+        says_write (
             kit, "session.create", "{'id':'s%d','parent':'s%d','kind':'compression'}", i, i - 1);
-    s_read (kit, "session.lineage", "{'id':'s100'}");
+    says_read (kit, "session.lineage", "{'id':'s100'}");
     assert_string_equal (s_text (kit->result, "root"), "s0");
-    s_read (kit, "session.lineage", "{'id':'s0'}");
+    says_read (kit, "session.lineage", "{'id':'s0'}");
     assert_string_equal (s_text (kit->result, "tip"), "s100");
-    assert_int_equal (s_write (kit, "session.rename", "{'id':'s100','title':'deep'}"), ARGOS_OK);
+    assert_int_equal (says_write (kit, "session.rename", "{'id':'s100','title':'deep'}"), ARGOS_OK);
     //  A cycle can't come about, but a file may have been written by others: nothing hangs
     kit_number (kit, "UPDATE sessions SET parent = 's100', kind = 'compression' WHERE id = 's0'");
-    assert_int_equal (s_read (kit, "session.lineage", "{'id':'s50'}"), ARGOS_OK);
-    assert_int_equal (s_read (kit, "session.list", "{}"), ARGOS_OK);
+    assert_int_equal (says_read (kit, "session.lineage", "{'id':'s50'}"), ARGOS_OK);
+    assert_int_equal (says_read (kit, "session.list", "{}"), ARGOS_OK);
     kit_free (kit);
 }
 
