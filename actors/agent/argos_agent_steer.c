@@ -3,7 +3,8 @@
 //  A turn.request that is a side message is shown to the holder of its lane. The commit that stores
 //  the last results of a round of tools takes it: its text becomes a message of the user behind the
 //  results, its run is over. Invariant: whatever is not taken stays in the lane, where it is a
-//  turn in its place. Limit: AGENT_STEERS_MAX at a time; more stay in the lane.
+//  turn in its place. Limits: AGENT_STEERS_MAX at a time, AGENT_USER_MAX
+//  bytes of a commit; more stay in the lane.
 
 #include "argos_agent_priv.h"
 
@@ -21,15 +22,21 @@ turn_steer (turn_t *self, const argos_peer_msg_t *msg)
             (steer_t){ .seq = msg->seq, .body = json_incref (msg->body) };
 }
 
-//  A user message may stand only behind the results of all calls.
+//  A user message may stand only behind the results of all calls. So many are taken that the commit
+//  stays within its limits; what alone is too long is a turn in its place.
 void
 turn_mark_steers (turn_t *self)
 {
     bool last = true;
+    size_t bytes = 0;
     for (size_t i = 0; i < self->tool_count; i++)
         last = last && (self->tools[i].stored || self->tools[i].storing);
-    for (size_t i = 0; i < self->steer_count; i++)
-        self->steers[i].storing = last;
+    for (size_t i = 0; i < self->steer_count; i++) {
+        steer_t *steer = &self->steers[i];
+        size_t more = json_string_length (json_object_get (steer->body, "text"));
+        bytes += more;
+        steer->storing = last = last && bytes <= AGENT_USER_MAX; //  None overtakes another
+    }
 }
 
 size_t

@@ -104,3 +104,14 @@ def test_a_stop_takes_steers_along_that_are_older(begin):
     while not texts or texts[-1].get("run_id") != again:
         texts.append(chat.hear())
     assert chat.run(again)["state"] == "completed"
+
+
+def test_steers_that_are_too_long_for_one_commit_are_turns_of_their_own(begin, home):
+    chat = begin("steer", busy_ack_enabled="false")
+    first, gate = hold(chat, home)
+    short = chat.say("short")
+    long = chat.say("x" * 140_000)
+    wait_until(lambda: chat.run(short) and chat.run(long))
+    gate.touch()
+    assert [chat.hear()["run_id"] for _ in range(2)] == [first, long]
+    assert chat.run(short)["state"] == chat.run(long)["state"] == "completed"
