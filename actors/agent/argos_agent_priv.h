@@ -186,6 +186,10 @@ void turn_abort_call (turn_t *self);
 
 //  argos_agent_tools.c
 json_t *agent_tools_new (void);
+bool agent_tool_known (const agent_t *self, const char *name);
+const char *agent_tool_names (const agent_t *self);
+
+//  argos_agent_run.c
 void turn_take_calls (turn_t *self, const argos_answer_t *answer);
 void turn_run_tools (turn_t *self);
 void turn_check_results (turn_t *self);

@@ -1,0 +1,217 @@
+//  argos_agent_run - the tool calls of the newest answer: sent, answered, cancelled.
+//
+//  Invariant: each call of an answer gets exactly one result: the tool's, or ours that says why
+//  there is none. A tool is called only after the commit that records the call.
+
+#include "argos_agent_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GRACE_MS 30000      //  A tool may be late by so much before the call is given up
+#define TIMEOUT_S 180       //  Of a call that states none
+#define TIMEOUT_MAX_S 86000 //  Longest that is waited for
+
+typedef struct {
+    turn_t *turn;   //  Holds a reference
+    unsigned epoch; //  Of the turn when it was sent
+    size_t index;   //  Which call
+} s_ticket_t;
+
+void
+turn_clear_tools (turn_t *self)
+{
+    for (size_t i = 0; i < self->tool_count; i++) {
+        json_decref (self->tools[i].arguments);
+        json_decref (self->tools[i].result);
+        self->tools[i] = (tool_t){ 0 };
+    }
+    self->tool_count = 0;
+    self->calls_stored = false;
+}
+
+void
+turn_take_calls (turn_t *self, const argos_answer_t *answer)
+{
+    turn_clear_tools (self);
+    for (size_t i = 0; i < answer->call_count; i++) {
+        const argos_answer_call_t *call = &answer->calls[i];
+        tool_t *tool = &self->tools[self->tool_count++];
+        snprintf (tool->id, sizeof tool->id, "%s", call->id);
+        snprintf (tool->name, sizeof tool->name, "%s", call->name);
+        tool->arguments = json_loads (argos_text_str (&call->args), 0, NULL);
+        if (!tool->arguments)
+            tool->arguments = json_object ();
+        tool->broken = call->broken;
+        tool->known = agent_tool_known (self->agent, tool->name);
+    }
+}
+
+static json_t *
+s_no_result (const char *status, const char *error)
+{
+    return json_pack ("{s:s, s:s, s:s}", "output", "", "error", error, "status", status);
+}
+
+static void
+s_set_result (tool_t *tool, json_t *result)
+{
+    tool->result = result;
+    if (tool->started_ms)
+        tool->seconds = (double) (argos_shell_now () - tool->started_ms) / 1000.0;
+}
+
+//  What a refused call tells the model; whether the tool may have run is said honestly
+static json_t *
+s_refused (const argos_peer_answer_t *answer)
+{
+    char error[256];
+    if (answer->sent)
+        snprintf (error, sizeof error,
+            "The outcome of this call is unknown: no result came (%s). It was not run again.",
+            argos_err_name (answer->code));
+    else
+        snprintf (error, sizeof error, "The tool is not available (%s). It was not run.",
+            argos_err_name (answer->code));
+    return s_no_result ("error", error);
+}
+
+static void
+s_on_result (void *arg, const argos_peer_answer_t *answer)
+{
+    s_ticket_t *ticket = (s_ticket_t *) arg;
+    turn_t *turn = ticket->turn;
+    bool current = ticket->epoch == turn->epoch && turn->state != ARGOS_TURN_OVER;
+    tool_t *tool = &turn->tools[ticket->index];
+    free (ticket);
+    if (current && !tool->result) {
+        bool good = answer->code == ARGOS_OK && json_is_object (answer->body);
+        s_set_result (tool, good ? json_deep_copy (answer->body) : s_refused (answer));
+        turn_event (turn, ARGOS_TURN_RESULT);
+    }
+    turn_unref (turn);
+}
+
+//  How long the call may take in all
+static int64_t
+s_ttl_ms (const tool_t *tool)
+{
+    json_int_t timeout_s = json_integer_value (json_object_get (tool->arguments, "timeout"));
+    if (timeout_s < 1)
+        timeout_s = TIMEOUT_S;
+    if (timeout_s > TIMEOUT_MAX_S)
+        timeout_s = TIMEOUT_MAX_S;
+    return timeout_s * 1000 + GRACE_MS;
+}
+
+static void
+s_send (turn_t *self, size_t index)
+{
+    tool_t *tool = &self->tools[index];
+    char to[96];
+    snprintf (to, sizeof to, "service:tool.%s", tool->name);
+    snprintf (tool->request_id, sizeof tool->request_id, "%s.%lld.%d.%zu", self->run_id,
+        (long long) self->attempt, self->iterations, index);
+    s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
+    if (!ticket)
+        abort ();
+    *ticket = (s_ticket_t){ self, self->epoch, index };
+    argos_peer_part_t part = { .type = "tool.call",
+        .to = to,
+        .id = tool->request_id,
+        .ttl_ms = s_ttl_ms (tool),
+        .body = json_pack ("{s:s, s:s, s:s, s:s, s:O}", "run_id", self->run_id, "session_id",
+            self->session, "call_id", tool->id, "name", tool->name, "arguments", tool->arguments) };
+    tool->started_ms = argos_shell_now ();
+    argos_err_t code = argos_peer_send (self->agent->peer, &part, s_on_result, ticket);
+    if (code == ARGOS_OK) {
+        self->refs++;
+        self->effects = tool->sent = true;
+        return;
+    }
+    free (ticket);
+    argos_peer_answer_t answer = { .code = code };
+    s_set_result (tool, s_refused (&answer));
+}
+
+void
+turn_run_tools (turn_t *self)
+{
+    bool live = argos_peer_live (self->agent->peer);
+    for (size_t i = 0; i < self->tool_count; i++) {
+        tool_t *tool = &self->tools[i];
+        char error[160];
+        if (!tool->known) {
+            snprintf (error, sizeof error, "There is no tool of that name. Tools: %s.",
+                agent_tool_names (self->agent));
+            s_set_result (tool, s_no_result ("error", error));
+        }
+        else if (tool->broken)
+            s_set_result (
+                tool, s_no_result ("error", "The arguments were not valid JSON. It was not run."));
+        else if (!live)
+            s_set_result (tool,
+                s_no_result ("error", "The broker does not answer at present. It was not run."));
+        else
+            s_send (self, i);
+    }
+    turn_check_results (self);
+}
+
+//  Raises what the results that are here allow
+void
+turn_check_results (turn_t *self)
+{
+    bool all = true, some = false;
+    for (size_t i = 0; i < self->tool_count; i++) {
+        all = all && self->tools[i].stored;
+        some = some || (self->tools[i].result && !self->tools[i].stored);
+    }
+    if (some)
+        turn_event (self, ARGOS_TURN_RESULT);
+    else if (all)
+        turn_event (self, ARGOS_TURN_STORED_ALL);
+}
+
+//  Words to the tools that are still at work, and results of ours in place of theirs
+void
+turn_cancel_tools (turn_t *self, const char *why)
+{
+    for (size_t i = 0; i < self->tool_count; i++) {
+        tool_t *tool = &self->tools[i];
+        if (tool->result)
+            continue;
+        if (tool->sent) {
+            char to[96];
+            snprintf (to, sizeof to, "service:tool.%s", tool->name);
+            argos_peer_part_t part = {
+                .type = "tool.cancel", .to = to, .re = tool->request_id, .body = NULL
+            };
+            argos_peer_send (self->agent->peer, &part, NULL, NULL);
+        }
+        s_set_result (tool, s_no_result ("interrupted", why));
+    }
+}
+
+//  The row of a result. Without one: it was cancelled.
+json_t *
+tool_row (const turn_t *self, const tool_t *tool)
+{
+    json_t *result = tool->result ? json_copy (tool->result)
+                                  : s_no_result ("interrupted", "Cancelled. It was not run.");
+    const char *output = json_string_value (json_object_get (result, "output"));
+    size_t size = output ? strlen (output) : 0;
+    if (size > AGENT_OUTPUT_MAX)
+        json_object_set_new (result, "output",
+            json_sprintf ("%.*s\n[%zu bytes left out]",
+                (int) argos_utf8_cut (output, size, AGENT_OUTPUT_MAX), output,
+                size - AGENT_OUTPUT_MAX));
+    char *content = json_dumps (result, JSON_COMPACT);
+    json_t *row =
+        json_pack ("{s:s, s:s, s:s, s:s, s:s}", "role", "tool", "content", content ? content : "{}",
+            "tool_call_id", tool->id, "tool_name", tool->name, "run_id", self->run_id);
+    free (content);
+    json_decref (result);
+    return row;
+}
