@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GIVE_UP_MS 5000 //  Pause before another attempt at what the core may have ended of
+
 argos_lease_t *
 argos_peer_lease_find (argos_peer_t *self, int64_t seq)
 {
@@ -236,30 +238,50 @@ argos_lease_done (argos_lease_t *lease, const argos_peer_part_t *parts, size_t c
     return s_commit (lease, &model, parts, count, take, take_count);
 }
 
-void
-argos_lease_release (argos_lease_t **lease_p, int64_t delay_ms, bool clean, const char *reject)
+//  Our word that the lease ends; out of the table from here on
+
+static void
+s_release (argos_lease_t *self, json_t *body)
 {
-    argos_lease_t *self = *lease_p;
     char id[ARGOS_PEER_ID_SIZE];
-    *lease_p = NULL;
-    if (!self || self->over)
-        return;
-    argos_peer_t *peer = self->peer;
-    argos_peer_make_id (peer, id);
+    argos_peer_make_id (self->peer, id);
     peer_out_t model = { .kind = OUT_RELEASE, .id = id, .seq = self->seq, .number = self->number };
     peer_head_t head = {
         .type = "release", .id = id, .seq = self->seq, .lease = self->number, .seen = -1
     };
-    json_t *body = reject
-                       ? json_pack ("{s:s}", "reject", reject)
-                       : json_pack ("{s:I,s:b}", "delay_ms", (json_int_t) delay_ms, "clean", clean);
     peer_code_t code = { .code = ARGOS_OK };
     argos_code_head (&code, &head);
     argos_code_raw (&code, "", 0);
     argos_code_body (&code, body);
     json_decref (body);
     s_end (self);
-    argos_peer_queue (peer, &code, &model, NULL);
+    argos_peer_queue (self->peer, &code, &model, NULL);
     argos_code_term (&code);
+}
+
+void
+argos_lease_release (argos_lease_t **lease_p, int64_t delay_ms, bool clean, const char *reject)
+{
+    argos_lease_t *self = *lease_p;
+    *lease_p = NULL;
+    if (!self || self->over)
+        return;
+    s_release (
+        self, reject ? json_pack ("{s:s}", "reject", reject)
+                     : json_pack ("{s:I,s:b}", "delay_ms", (json_int_t) delay_ms, "clean", clean));
+    argos_peer_lease_free (&self);
+}
+
+//  The message goes back with a strike, for another attempt or, in the end, to the dead letters.
+
+void
+argos_peer_lease_give_up (argos_lease_t *self)
+{
+    argos_peer_t *peer = self->peer;
+    peer_out_t *commit = self->commit;
+    s_release (self, json_pack ("{s:i,s:b}", "delay_ms", GIVE_UP_MS, "clean", false));
+    argos_peer_fail (peer, commit, ARGOS_FENCED, "the core ended with it again and again", true);
+    if (peer->handlers.on_lost)
+        peer->handlers.on_lost (peer->handlers.ctx, self);
     argos_peer_lease_free (&self);
 }

@@ -15,6 +15,7 @@
 
 #define ARGOS_PEER_OUT_MAX 65536          //  Unanswered sends
 #define ARGOS_PEER_OUT_BYTES (64 << 20)   //  Their bytes together
+#define ARGOS_PEER_DEATHS_MAX 3           //  Starts of the core that end with one send unanswered
 #define ARGOS_PEER_CREDIT_MESSAGES 64     //  Entries and direct messages granted ahead
 #define ARGOS_PEER_CREDIT_BYTES (4 << 20) //  The same in bytes
 #define ARGOS_PEER_TTL_MS 30000           //  Deadline of a request that states none
@@ -46,6 +47,8 @@ typedef enum {
 struct peer_out {
     peer_out_kind_t kind;     //  What answers it
     bool sent;                //  Handed to a socket, now or before
+    int deaths;               //  Starts of the core that have ended with this unanswered
+    int64_t boot;             //  The start to which it was sent last
     int64_t deadline;         //  Request: mono msec
     argos_peer_answer_fn *fn; //  Told the answer, or NULL
     void *arg;                //  Its argument
@@ -113,6 +116,7 @@ struct argos_peer {
     int64_t answered_at;                     //  When the newest answered ping was sent
     int64_t ping_ms, lease_ms;               //  From the welcome
     char store_id[65];                       //  From the welcome, "" = none yet
+    int64_t boot;                            //  From the welcome: number of the core's start
     int64_t window_messages, window_bytes;   //  Totals granted to us
     int64_t sent_messages, sent_bytes;       //  Used of them
     int64_t granted_messages, granted_bytes; //  Totals granted by us
@@ -187,6 +191,7 @@ bool argos_peer_receive (argos_peer_t *self);
 
 //  argos_peer_lease.c
 argos_lease_t *argos_peer_lease_find (argos_peer_t *self, int64_t seq);
+void argos_peer_lease_give_up (argos_lease_t *self);
 void argos_peer_lease_take (argos_peer_t *self, argos_peer_msg_t *msg, int64_t number);
 void argos_peer_lease_lose (argos_lease_t *self, argos_err_t code);
 bool argos_peer_lease_answered (argos_lease_t *self, peer_out_kind_t kind, argos_err_t code);

@@ -68,6 +68,7 @@ s_handle_welcome (argos_peer_t *self, incoming_t *msg)
     size_t size = strnlen (store, sizeof self->store_id - 1);
     memcpy (self->store_id, store, size);
     self->store_id[size] = '\0';
+    self->boot = s_int (msg->body, "boot");
     self->lease_ms = s_int (msg->body, "lease_ms");
     self->ping_ms = s_int (msg->body, "ping_ms");
     self->backoff_ms = 0;

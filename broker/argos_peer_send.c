@@ -82,6 +82,7 @@ argos_peer_flush (argos_peer_t *self)
         }
         self->unsent = out->next;
         out->sent = true;
+        out->boot = self->boot;
         if (out->kind != OUT_RELEASE) {
             self->sent_messages++;
             self->sent_bytes += (int64_t) out->bytes;
@@ -219,24 +220,45 @@ argos_peer_expire (argos_peer_t *self, int64_t now)
     }
 }
 
-//  A new session: requests that may have reached a worker are over, all else is sent again, in
-//  order.
+//  Counts a start of the core that this entry has outlived unanswered. Lost connections don't
+//  count: only what may have ended the core must not be sent to it for ever.
+
+static void
+s_count_death (const argos_peer_t *self, peer_out_t *out)
+{
+    if (out->sent && out->boot != self->boot) {
+        out->boot = self->boot;
+        out->deaths++;
+    }
+}
+
+//  Not to be sent again: a request that may have reached a worker, or what the core has died of too
+//  often
+
+static bool
+s_is_spent (const peer_out_t *out)
+{
+    return out->sent && (out->kind == OUT_REQUEST ||
+                            (out->kind != OUT_RELEASE && out->deaths >= ARGOS_PEER_DEATHS_MAX));
+}
+
+//  A new session: what is spent is answered, or its lease given up; all else is sent again, in
+//  order. Looks anew after each call of the owner, who may send.
 
 void
 argos_peer_rewind (argos_peer_t *self)
 {
-    bool again = true;
-    while (again) {
-        peer_out_t *out;
-        again = false;
-        DL_FOREACH (self->outs, out)
-            if (out->kind == OUT_REQUEST && out->sent) {
-                again = true;
-                break;
-            }
-        if (again)
+    peer_out_t *out;
+    DL_FOREACH (self->outs, out)
+        s_count_death (self, out);
+    do {
+        for (out = self->outs; out && !s_is_spent (out); out = out->next)
+            ;
+        if (out && out->lease)
+            argos_peer_lease_give_up (out->lease);
+        else if (out)
             argos_peer_fail (self, out, ARGOS_GONE, NULL, true);
-    }
+    } while (out);
     self->unsent = self->outs;
     self->sent_messages = 0;
     self->sent_bytes = 0;

@@ -32,6 +32,8 @@ const SILENCE_MS = 6000
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 30000
 const BACKOFF_LEASE_MS = 2000
+const DEATHS_MAX = 3 // Starts of the core that end with one send unanswered
+const GIVE_UP_MS = 5000 // Pause before another attempt at what the core may have ended of
 const REQUEST_MS = 30000
 const CONNECT_MS = 30000
 
@@ -318,7 +320,7 @@ export class Peer extends EventEmitter {
         this._used = [this._used[0] + 1, this._used[1] + out.bytes]
       }
       this._write(out.data)
-      out.sent = true
+      Object.assign(out, { sent: true, boot: this._welcome.boot })
       this._unsent.shift()
       if (out.kind === 'fire') this._drop(out)
     }
@@ -495,9 +497,7 @@ export class Peer extends EventEmitter {
       if (state === 'done' && lease.unanswered?.kind === 'done') this._answer(lease.unanswered, null, {})
       else if (state !== 'valid') this._lose(lease, 'fenced')
     }
-    for (const out of [...this._outs.values()]) {
-      if (out.kind === 'request' && out.sent) this._answer(out, new Refused('gone', 'the connection was lost', -1, true))
-    }
+    this._settle(body.boot)
     this._unsent = [...this._outs.values()]
     this._window = [body.window.messages, body.window.bytes]
     this._used = [0, 0]
@@ -513,6 +513,22 @@ export class Peer extends EventEmitter {
     if (body.ping_ms) this._later(body.ping_ms, () => this._tick())
     else clearTimeout(this._timer)
     this.emit('welcome', newStore)
+  }
+
+  //  Nothing that the core may have died of is sent to it for ever; lost connections don't count.
+  _settle (boot) {
+    const why = 'the core ended with it again and again'
+    for (const out of [...this._outs.values()].filter((out) => out.sent)) {
+      const { lease } = out
+      if (out.boot !== boot) Object.assign(out, { boot, deaths: (out.deaths ?? 0) + 1 })
+      if (out.kind === 'request') this._answer(out, new Refused('gone', 'the connection was lost', -1, true))
+      else if (!(out.deaths >= DEATHS_MAX) || out.kind === 'release') continue
+      else if (lease) {
+        lease.release({ delayMs: GIVE_UP_MS })
+        this._answer(out, new Refused('fenced', why, -1, true))
+        this._tell(lease.service, { kind: 'lost', seq: lease.seq, lease })
+      } else this._answer(out, new Refused('gone', why, -1, true))
+    }
   }
 
   _onRefused (header, body, out) {

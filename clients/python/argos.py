@@ -31,6 +31,7 @@ OUT_MAX, OUT_BYTES_MAX = 65536, 64 << 20  # Unanswered sends, and their bytes to
 CREDIT_MESSAGES, CREDIT_BYTES = 64, 4 << 20  # Entries and direct messages granted ahead
 SILENCE_S, HELLO_S = 6.0, 6.0
 BACKOFF_MIN_S, BACKOFF_MAX_S, BACKOFF_LEASE_S = 0.1, 30.0, 2.0
+DEATHS_MAX, GIVE_UP_MS = 3, 5000  # Starts of the core that end with one send unanswered; pause before another attempt
 REQUEST_S = 30.0
 
 FIRE, ACCEPT, REQUEST, COMMIT, DONE, RELEASE = range(6)
@@ -89,6 +90,7 @@ class _Out:
     def __init__(self, kind, header, data, then=None, deadline=None, lease=None):
         self.kind, self.header, self.data, self.then, self.deadline, self.lease = kind, header, data, then, deadline, lease
         self.id, self.sent, self.bytes = header.get("id", ""), False, sum(map(len, data)) - 3
+        self.boot, self.deaths = 0, 0  # The start of the core to which it was sent, and how many have ended with it
         self.name = self.id if kind != FIRE else id(self)  # In the table of what is not answered
 
 
@@ -214,8 +216,7 @@ class Peer:
                 self._answer(out, None, {})
             elif state != "valid":
                 self._lose(lease, "fenced")
-        for out in [out for out in self._outs.values() if out.kind == REQUEST and out.sent]:
-            self._answer(out, Refused("gone", "the connection was lost", sent=True))
+        self._settle(body["boot"])
         self._unsent = collections.deque(self._outs.values())
         self._window = [body["window"]["messages"], body["window"]["bytes"]]
         self._used, self._got, self._granted = [0, 0], [0, 0], [CREDIT_MESSAGES, CREDIT_BYTES]
@@ -230,6 +231,21 @@ class Peer:
                 self._say_subscribe(topic)
         if self.on_welcome:
             self.on_welcome(self, new_store)
+
+    def _settle(self, boot):
+        """Nothing that the core may have died of is sent to it for ever; lost connections don't count."""
+        for out in [out for out in self._outs.values() if out.sent]:
+            out.deaths += out.boot != boot
+            out.boot = boot
+            if out.kind == REQUEST:
+                self._answer(out, Refused("gone", "the connection was lost", sent=True))
+            elif out.lease and out.deaths >= DEATHS_MAX:
+                lease = out.lease
+                lease.release(GIVE_UP_MS, clean=False)
+                self._answer(out, Refused("fenced", "the core ended with it again and again", sent=True))
+                self._events.append(Event("lost", {}, {"seq": lease.seq}, {}, lease))
+            elif out.kind != RELEASE and out.deaths >= DEATHS_MAX:
+                self._answer(out, Refused("gone", "the core ended with it again and again", sent=True))
 
     def connect(self, timeout=30.0):
         """Wait until the broker has taken us in. Raises Refused, or TimeoutError: nobody answers there, or knows this key."""
@@ -288,7 +304,7 @@ class Peer:
                 self._used[0] += 1
                 self._used[1] += out.bytes
             self._socket.send_multipart(out.data)
-            out.sent = True
+            out.sent, out.boot = True, self.welcome["boot"]
             self._unsent.popleft()
             if out.kind == FIRE:
                 self._drop(out)

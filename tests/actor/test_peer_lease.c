@@ -188,6 +188,76 @@ test_another_store_makes_the_peer_forget (void **state)
     script_end (self);
 }
 
+//  The core starts anew, with this number, and the lease is still valid.
+
+static void
+s_new_boot (script_t *self, int boot)
+{
+    char body[200];
+    script_refuse (self, "", "no_session");
+    script_wire_t hello = script_hello (self);
+    snprintf (body, sizeof body,
+        "{\"store\":\"s1\",\"boot\":%d,\"lease_ms\":15000,\"ping_ms\":0,\"window\":{"
+        "\"messages\":100,\"bytes\":100000},\"leases\":[{\"seq\":1,\"lease\":11,\"state\":"
+        "\"valid\"}]}",
+        boot);
+    int welcomes = self->welcomes;
+    script_word (self, "welcome", script_head (&hello, "id"), body);
+    script_wire_free (&hello);
+    script_until (self, &self->welcomes, welcomes + 1);
+}
+
+static void
+s_expect_both (script_t *self)
+{
+    script_wire_t commit = script_expect (self, "commit");
+    assert_int_equal (script_head_int (&commit, "n"), 1);
+    script_wire_free (&commit);
+    script_wire_t sent = script_expect (self, "test.word");
+    script_wire_free (&sent);
+}
+
+static void
+test_what_the_core_dies_of_is_given_up (void **state)
+{
+    (void) state;
+    script_t *self = script_begin ();
+    script_answer_t commit = { .count = 0 }, word = { .count = 0 };
+    script_welcome (self, "s1", 0, 100, "[]");
+    script_give_lease (self, 1, 11);
+    argos_lease_commit (self->lease, NULL, 0, NULL, 0, script_answer, &commit);
+    argos_peer_part_t part = { .type = "test.word",
+        .to = "service:test",
+        .key = "k",
+        .durable = true,
+        .body = json_object () };
+    argos_peer_send (self->peer, &part, script_answer, &word);
+    s_expect_both (self);
+    s_new_boot (self, 2);
+    s_expect_both (self);
+    for (int cut = 0; cut < 5; cut++) { //  Lost connections to the same start don't count
+        s_new_boot (self, 2);
+        s_expect_both (self);
+    }
+    s_new_boot (self, 3);
+    s_expect_both (self);
+    assert_int_equal (commit.count + word.count + self->losts, 0);
+    s_new_boot (self, 4);
+    assert_int_equal (commit.count, 1);
+    assert_int_equal (commit.code, ARGOS_FENCED);
+    assert_true (commit.sent);
+    assert_int_equal (self->losts, 1);
+    assert_int_equal (word.count, 1);
+    assert_int_equal (word.code, ARGOS_GONE);
+    assert_true (word.sent);
+    script_wire_t release = script_expect (self, "release");
+    assert_int_equal (script_head_int (&release, "lease"), 11);
+    assert_false (json_is_true (json_object_get (release.body, "clean")));
+    script_word (self, "accepted", script_head (&release, "id"), "{}");
+    script_wire_free (&release);
+    script_end (self);
+}
+
 int
 main (void)
 {
@@ -203,6 +273,7 @@ main (void)
         cmocka_unit_test (test_a_lease_ended_by_others_is_lost_at_once),
         cmocka_unit_test (test_the_verdicts_of_a_welcome),
         cmocka_unit_test (test_another_store_makes_the_peer_forget),
+        cmocka_unit_test (test_what_the_core_dies_of_is_given_up),
     };
     int rc = cmocka_run_group_tests_name ("peer_lease", tests, NULL, NULL);
     argos_schema_term ();

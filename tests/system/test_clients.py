@@ -290,6 +290,73 @@ def test_a_killed_broker_loses_nothing_and_doubles_nothing(daemon, driver):
     assert len({entry["n"] for entry in entries}) == count
 
 
+class Core:
+    """The broker's side of the wire, played frame by frame: what a core that dies of something does can't be asked of a real one."""
+
+    def __init__(self, path):
+        self.endpoint, self.boot, self.route = f"ipc://{path}", 0, None
+        self.socket = zmq.Context.instance().socket(zmq.ROUTER)
+        self.socket.bind(self.endpoint)
+
+    def expect(self, kind):
+        """The next message of this type: its header and body; credit, pings and what serves are passed over."""
+        while True:
+            assert self.socket.poll(DEADLINE_S * 1000), f"no {kind}"
+            route, _, header, _, body, *_ = self.socket.recv_multipart()
+            header = json.loads(header)
+            if header["type"] == kind:
+                self.route = route
+                return header, json.loads(body or b"{}")
+
+    def say(self, kind, body, meta=None, **header):
+        frames = [json.dumps(part).encode() if part is not None else b"" for part in ({"type": kind, **header}, meta, body)]
+        self.socket.send_multipart([self.route, b"AR1", *frames])
+
+    def welcome(self, leases=()):
+        header, _ = self.expect("hello")
+        self.say("welcome", {"store": "s", "boot": self.boot, "lease_ms": 15000, "ping_ms": 0,
+                             "window": {"messages": 100, "bytes": 1 << 20}, "leases": list(leases)}, re=header["id"])
+
+    def restart(self, leases):
+        self.boot += 1
+        self.cut(leases)
+
+    def cut(self, leases):
+        self.say("refused", {"code": "no_session", "reason": "who are you"})
+        self.welcome(leases)
+
+
+def test_what_the_core_dies_of_is_given_up(tmp_path, driver):
+    core = Core(tmp_path / "core.sock")
+    peer = driver(core.endpoint, "echo", welcome=False)
+    core.welcome()
+    peer.event("welcome")
+    peer.do("serve", service="echo", slots=1)
+    core.expect("serve")
+    core.say("echo.job", {}, {"from": "client", "seq": 1, "lease": 11, "attempt": 1, "hops": 0, "cause": "", "at": 1},
+             id="job", to="service:echo", key="a", durable=True)
+    peer.event("lease")
+    commit = peer.do("lease.commit", seq=1, parts=[])
+    word = peer.do("send", to="service:echo", type="echo.job", body={}, id="word", key="a")
+    held = [{"seq": 1, "lease": 11, "state": "valid"}]
+
+    def both():
+        assert core.expect("commit")[0]["n"] == 1
+        assert core.expect("echo.job")[0]["id"] == "word"
+
+    both()
+    for again in (core.restart, core.cut, core.cut, core.cut, core.restart):  # Lost connections alone don't count
+        again(held)
+        both()
+    core.restart(held)
+    assert peer.event("answer", tag=commit)["code"] == "fenced"
+    assert peer.event("answer", tag=word)["code"] == "gone"
+    peer.event("lost", seq=1)
+    header, body = core.expect("release")
+    assert header["lease"] == 11 and not body["clean"] and body["delay_ms"] > 0
+    core.socket.close(0)
+
+
 def test_an_instance_that_is_superseded_ends(argosd, driver):
     first = driver(argosd.endpoint, "twice")
     second = driver(argosd.endpoint, "twice")
