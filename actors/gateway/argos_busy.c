@@ -6,6 +6,7 @@
 
 #include "argos_busy.h"
 
+#include "argos_asked.h"
 #include "argos_cmd.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
@@ -33,13 +34,30 @@ s_is_chat (const argos_gateway_case_t *self)
 //  The turn that is leased, NULL = none is.
 
 static const json_t *
-s_running (const argos_gateway_case_t *self)
+s_leased (const argos_gateway_case_t *self)
 {
     size_t index;
     json_t *message;
     json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
         if (json_is_true (json_object_get (message, "leased")) &&
             strcmp (argos_cmd_text (message, "type"), "turn.request") == 0)
+            return message;
+    return NULL;
+}
+
+//  The turn that is at work: leased, or waiting for an answer of people.
+
+static const json_t *
+s_running (const argos_gateway_case_t *self)
+{
+    const json_t *leased = s_leased (self);
+    const char *waits = argos_asked_run (self);
+    size_t index;
+    json_t *message;
+    if (leased || !*waits)
+        return leased;
+    json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
+        if (strcmp (argos_cmd_text (message, "id"), waits) == 0)
             return message;
     return NULL;
 }
@@ -69,7 +87,9 @@ argos_busy_mode (const argos_gateway_case_t *self)
         return ARGOS_BUSY_QUEUE;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp (modes[i].name, name) == 0)
-            return modes[i].mode;
+            //  Who waits for people takes nothing in: the text would wake it for nothing
+            return modes[i].mode == ARGOS_BUSY_STEER && !s_leased (self) ? ARGOS_BUSY_QUEUE
+                                                                         : modes[i].mode;
     return ARGOS_BUSY_QUEUE;
 }
 
@@ -106,7 +126,7 @@ argos_busy_turn (
     json_t *request = s_request (parts);
     if (!request)
         return false;
-    bool side = mode == ARGOS_BUSY_STEER && s_running (self);
+    bool side = mode == ARGOS_BUSY_STEER && s_leased (self);
     if (side) {
         json_object_set_new (request, "side", json_true ());
         json_object_set_new (request, "urgent", json_true ());

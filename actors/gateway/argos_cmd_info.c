@@ -3,6 +3,7 @@
 //
 //  Invariant: nothing changes but the answer. Pure.
 
+#include "argos_asked.h"
 #include "argos_cmd.h"
 #include "argos_command.h"
 #include "argos_header.h"
@@ -97,6 +98,9 @@ argos_cmd_status (const argos_gateway_case_t *gateway, const char *arguments, js
     (void) arguments;
     argos_gateway_session (gateway, id);
     argos_cmd_count (gateway, &running, &queued);
+    const char *state = running                      ? "yes"
+                        : *argos_asked_run (gateway) ? "waits for an answer of yours"
+                                                     : "no";
     s_provider (gateway->fact[ARGOS_FACT_AGENT], provider, sizeof provider);
     if (session) {
         s_when (s_integer (session, "started_at"), begun);
@@ -106,7 +110,7 @@ argos_cmd_status (const argos_gateway_case_t *gateway, const char *arguments, js
             model ? "\nModel of this session: " : "", model ? model : "");
     }
     argos_cmd_say (gateway, parts, "Session: %s%s\nRunning: %s, queued: %d\nProvider: %s",
-        *id ? id : "none yet", about, running ? "yes" : "no", queued, provider);
+        *id ? id : "none yet", about, state, queued, provider);
 }
 
 void

@@ -3,6 +3,7 @@
 //  Invariant: the route is left as it was read, or everything is decided again. A session of
 //  somebody else is answered exactly as one that is not there. Pure.
 
+#include "argos_asked.h"
 #include "argos_cmd.h"
 #include "argos_expire.h"
 #include "argos_parts.h"
@@ -33,6 +34,7 @@ void
 argos_cmd_new (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     char fresh[ARGOS_SESSION_ID_MAX + 1];
+    argos_asked_cancel (gateway, parts);
     argos_gateway_open (gateway, "session_reset", arguments, fresh, parts);
     if (*arguments)
         argos_cmd_say (gateway, parts, SAY_NEW_TITLED, fresh, arguments);

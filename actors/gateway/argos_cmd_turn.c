@@ -1,9 +1,9 @@
-//  argos_cmd_turn - the commands on turns: retry, undo, compress, stop, queue, steer, and those
-//  that answer or run beside.
+//  argos_cmd_turn - the commands on turns: retry, undo, compress, stop, queue, steer.
 //
 //  Invariant: what was said is taken back only while nothing runs in the session, and as it was
 //  read. Pure.
 
+#include "argos_asked.h"
 #include "argos_busy.h"
 #include "argos_cmd.h"
 #include "argos_parts.h"
@@ -106,6 +106,7 @@ argos_cmd_stop (const argos_gateway_case_t *gateway, const char *arguments, json
     argos_cmd_id (gateway, "stop", id);
     argos_parts_turn_new (parts, "turn.stop", id, session, true,
         json_pack ("{s:s}", "reason", "stopped by the user"));
+    argos_asked_cancel (gateway, parts);
     argos_cmd_say (gateway, parts, SAY_STOPPED);
 }
 
@@ -136,13 +137,4 @@ argos_cmd_steer (const argos_gateway_case_t *gateway, const char *arguments, jso
     s_preview (arguments, preview);
     if (argos_busy_turn (gateway, arguments, ARGOS_BUSY_STEER, parts) && (running || queued))
         argos_cmd_say (gateway, parts, SAY_STEERED, preview);
-}
-
-//  /approve and /deny: an answer to a question of this chat has been taken before it comes here.
-
-void
-argos_cmd_answer (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
-{
-    (void) arguments;
-    argos_cmd_say (gateway, parts, SAY_NOTHING_PENDING);
 }

@@ -6,6 +6,7 @@
 
 #include "argos_command.h"
 
+#include "argos_asked.h"
 #include "argos_background.h"
 #include "argos_cmd.h"
 #include "argos_confirm.h"
@@ -32,7 +33,7 @@ static const struct {
     argos_cmd_fn *handler; //  What it does
 } s_handlers[ARGOS_COMMAND_COUNT] = {
     [ARGOS_COMMAND_START] = { 0, argos_cmd_start },
-    [ARGOS_COMMAND_NEW] = { 0, argos_cmd_new },
+    [ARGOS_COMMAND_NEW] = { BIT (ASKED), argos_cmd_new },
     [ARGOS_COMMAND_RESUME] = { NEEDS_TARGET, argos_cmd_resume },
     [ARGOS_COMMAND_SESSIONS] = { BIT (LIST) | BIT (SEARCH), argos_cmd_sessions },
     [ARGOS_COMMAND_TITLE] = { 0, argos_cmd_title },
@@ -40,14 +41,15 @@ static const struct {
     [ARGOS_COMMAND_RETRY] = { BIT (SAID) | BIT (SETTING), argos_cmd_retry },
     [ARGOS_COMMAND_UNDO] = { BIT (SAID), argos_cmd_undo },
     [ARGOS_COMMAND_COMPRESS] = { 0, argos_cmd_compress },
-    [ARGOS_COMMAND_STOP] = { BIT (LANE), argos_cmd_stop },
+    [ARGOS_COMMAND_STOP] = { BIT (LANE) | BIT (ASKED), argos_cmd_stop },
     [ARGOS_COMMAND_QUEUE] = { BIT (LANE) | BIT (SETTING), argos_cmd_queue },
     [ARGOS_COMMAND_STEER] = { BIT (LANE) | BIT (SETTING), argos_cmd_steer },
-    [ARGOS_COMMAND_APPROVE] = { 0, argos_cmd_answer },
-    [ARGOS_COMMAND_DENY] = { 0, argos_cmd_answer },
+    [ARGOS_COMMAND_APPROVE] = { BIT (ASKED), argos_cmd_approve },
+    [ARGOS_COMMAND_DENY] = { BIT (ASKED), argos_cmd_deny },
     [ARGOS_COMMAND_BACKGROUND] = { BIT (TASKS), argos_cmd_background },
     [ARGOS_COMMAND_AGENTS] = { BIT (RUNS), argos_cmd_agents },
-    [ARGOS_COMMAND_STATUS] = { BIT (LANE) | BIT (AGENT) | BIT (SETTING), argos_cmd_status },
+    [ARGOS_COMMAND_STATUS] = { BIT (LANE) | BIT (ASKED) | BIT (AGENT) | BIT (SETTING),
+        argos_cmd_status },
     [ARGOS_COMMAND_SETHOME] = { 0, argos_cmd_sethome },
     [ARGOS_COMMAND_RESTART] = { 0, argos_cmd_restart },
     [ARGOS_COMMAND_MODEL] = { BIT (SETTING) | BIT (AGENT), argos_cmd_model },
@@ -128,6 +130,8 @@ s_read_answer (const argos_gateway_case_t *gateway, argos_command_t *command)
 {
     argos_confirm_t answer = argos_confirm_word (s_text (gateway));
     const json_t *asked = answer ? argos_confirm_pending (gateway) : NULL;
+    if (asked && argos_asked_since (gateway, argos_confirm_at (gateway)))
+        return false; //  A turn has asked since, and that is what is answered
     const argos_commands_row_t *row = argos_commands_find (argos_cmd_text (asked, "command"));
     if (!asked || !row)
         return false;
@@ -209,6 +213,11 @@ argos_command_needs (const argos_gateway_case_t *gateway)
     unsigned needs = answer ? BIT (QUESTION) : 0;
     if (answer && !(gateway->have & BIT (QUESTION)))
         return needs | BIT (ROUTE);
+    if (answer && argos_confirm_pending (gateway)) {
+        needs |= BIT (ROUTE) | BIT (ASKED);
+        if (!(gateway->have & BIT (ASKED)))
+            return needs;
+    }
     if (argos_command_read (gateway, &command))
         needs |= BIT (ROUTE);
     if (command.row) {
@@ -222,6 +231,15 @@ argos_command_needs (const argos_gateway_case_t *gateway)
         needs |= BIT (HOOK);
     argos_command_clear (&command);
     return needs;
+}
+
+bool
+argos_command_is (const argos_gateway_case_t *gateway)
+{
+    argos_command_t command;
+    bool found = argos_command_read (gateway, &command);
+    argos_command_clear (&command);
+    return found;
 }
 
 static bool

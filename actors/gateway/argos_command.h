@@ -36,6 +36,9 @@ void argos_command_clear (argos_command_t *command);
 //  each); 0 = it is none.
 unsigned argos_command_needs (const argos_gateway_case_t *gateway);
 
+//  Whether the message is one, as far as is known.
+bool argos_command_is (const argos_gateway_case_t *gateway);
+
 //  The step of the pipeline: does the command of the message, or says why not. Returns false when
 //  it is none; then nothing was added to parts.
 bool argos_command_step (const argos_gateway_case_t *gateway, json_t *parts);

@@ -64,6 +64,12 @@ argos_confirm_pending (const argos_gateway_case_t *gateway)
     return value;
 }
 
+int64_t
+argos_confirm_at (const argos_gateway_case_t *gateway)
+{
+    return json_integer_value (json_object_get (s_record (gateway), "updated_at"));
+}
+
 bool
 argos_confirm_is_needed (const argos_gateway_case_t *gateway)
 {

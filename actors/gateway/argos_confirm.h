@@ -26,6 +26,9 @@ argos_confirm_t argos_confirm_word (const char *text);
 //  known. Borrowed.
 const json_t *argos_confirm_pending (const argos_gateway_case_t *gateway);
 
+//  When it was asked, msec since 1970.
+int64_t argos_confirm_at (const argos_gateway_case_t *gateway);
+
 //  Whether a command has to be asked for: the chat has not said otherwise, and there is something
 //  to lose.
 bool argos_confirm_is_needed (const argos_gateway_case_t *gateway);

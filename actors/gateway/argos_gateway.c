@@ -5,6 +5,7 @@
 
 #include "argos_gateway.h"
 
+#include "argos_asked.h"
 #include "argos_busy.h"
 #include "argos_command.h"
 #include "argos_expire.h"
@@ -145,10 +146,12 @@ argos_gateway_needs (const argos_gateway_case_t *self)
     argos_gateway_named (self, session);
     unsigned needs = ARGOS_FACT_BIT (*session ? ARGOS_FACT_SESSION : ARGOS_FACT_ROUTE);
     unsigned command = argos_command_needs (self);
-    if (command)
-        return needs | command;
+    needs |= command;
+    if (command & ~self->have || argos_command_is (self))
+        return needs;
     if (!s_is_api (self))
-        needs |= ARGOS_FACT_BIT (ARGOS_FACT_SETTING) | argos_busy_needs (self);
+        needs |= ARGOS_FACT_BIT (ARGOS_FACT_SETTING) | argos_asked_needs (self) |
+                 argos_busy_needs (self);
     if (!*session && (argos_gateway_life (self, NULL) != ARGOS_LIFE_KEEP ||
                          argos_life_begun (self->fact[ARGOS_FACT_ROUTE]) != ARGOS_LIFE_KEEP))
         needs |= ARGOS_FACT_BIT (ARGOS_FACT_LANE); //  A session that works is alive
@@ -213,7 +216,8 @@ argos_gateway_decide (const argos_gateway_case_t *self)
     if (!argos_gate_passes (self))
         return argos_gate_parts (self, true);
     json_t *parts = json_array ();
-    if (!argos_command_step (self, parts)) //  Ordinary text: a turn at the end of its lane
+    if (!argos_command_step (self, parts) && (s_is_api (self) || !argos_asked_step (self, parts)))
+        //  Ordinary text: a turn at the end of its lane
         argos_busy_step (self, text ? text : "", parts);
     return parts;
 }

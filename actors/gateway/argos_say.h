@@ -16,6 +16,12 @@
     "/%s ends what can't be brought back by itself. Answer `approve` to do it once, `always` to "  \
     "do it without asking in this chat from now on, or `cancel`." //  Command
 #define SAY_CANCELLED "❌ /%s is cancelled; nothing has changed."  //  Command
+#define SAY_APPROVED "✅ Command approved%s%s."                    //  How far it goes, how many
+#define SAY_DENIED "❌ Command denied%s."                          //  How many
+#define SAY_NOT_YOURS "⛔ That question is for somebody else."
+#define SAY_FASTER "Somebody was faster: that question has been answered."
+#define SAY_CLOSED "That question is not open any more."
+#define SAY_NOT_OFFERED "⚠️ \"%s\" is none of the choices here." //  Choice
 #define SAY_NOTHING_PENDING "Nothing is waiting for an approval here."
 #define SAY_NO_EXEC                                                                                \
     "⚠️ /%s is a command of the shell; such commands are not run from a chat." //  Command

@@ -297,6 +297,8 @@ new_is_one_done_with_the_end_of_the_old_session (void **state)
     s_begin (&self, "{" CHAT ",'text':'/new'}", ROUTE);
     assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
     s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
+    assert_int_equal (s_next (&self), ARGOS_FACT_ASKED);
+    s_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
     assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_types (parts, "expect route.reset deliver.request");
@@ -349,6 +351,8 @@ status_names_session_queue_and_rehearsal (void **state)
     s_fact (&self, ARGOS_FACT_LANE,
         "{'messages':[{'type':'turn.request','leased':true},{'type':'turn.stop'},"
         "{'type':'turn.request','leased':false}]}");
+    assert_int_equal (s_next (&self), ARGOS_FACT_ASKED);
+    s_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
     assert_int_equal (s_next (&self), ARGOS_FACT_AGENT);
     s_fact (
         &self, ARGOS_FACT_AGENT, "{'kind':'rehearsal','model':'echo','rehearsal':true,'turns':0}");
