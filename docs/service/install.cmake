@@ -1,7 +1,7 @@
 #  What `./dev install` and `./dev package` put where. The paths are those of GNU; a package has prefix /usr.
 
 include (GNUInstallDirs)
-install (TARGETS argosd argos RUNTIME)
+install (TARGETS argosd argos argos-job RUNTIME)
 install (FILES README.md LICENSE argos.example.yaml TYPE DOC)
 install (DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN service EXCLUDE)
 install (FILES docs/service/argos.sysusers.conf DESTINATION lib/sysusers.d RENAME argos.conf)

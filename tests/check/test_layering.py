@@ -27,8 +27,8 @@ PURE = {"assert.h", "ctype.h", "errno.h", "inttypes.h", "limits.h", "math.h", "s
 BANNED = re.compile(r"\b(sprintf|vsprintf|strcpy|strcat|strtok|system|alloca|gmtime|localtime|usleep|sleep|zclock_sleep"
                     r"|vfork|zmsg_decode|gets)\s*\(")
 ONLY_IN = [
-    #  fork has to end in exec; the guard of a command is one small thread and does it
-    (re.compile(r"\bfork\s*\("), ("actors/base/argos_guard",), "fork is the guard's alone: use posix_spawn"),
+    #  fork has to end in exec; the guard of a command and of a job is one small thread and does it
+    (re.compile(r"\bfork\s*\("), ("actors/base/argos_guard", "cmd/argos-job"), "fork is the guards' alone: use posix_spawn"),
     (re.compile(r"\bzactor_(new|destroy)\s*\("), "actors/base/", "argos_actor_start and _stop are for that"),
     (re.compile(r"#include <sqlite3\.h>"), "actors/store/", "the store alone touches the database"),
     (re.compile(r"#include <curl/"), ("actors/agent/", "adapters/", "cmd/"), "libcurl belongs to agent and adapters"),
