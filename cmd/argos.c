@@ -54,6 +54,7 @@ static const char help[] =
     "argos import hermes PATH [--dry-run]  sessions and routes out of a state.db of Hermes\n"
     "argos keys [list]                 who may connect\n"
     "argos keys new NAME --role ROLE [--platform P --account A]   a new key\n"
+    "argos keys new NAME --http --scope runs,chat,read,admin      a key of the HTTP interface\n"
     "argos keys revoke NAME            at once, also where it is connected\n"
     "argos node add NAME [--actors LIST] [--broker tcp://HOST:PORT]\n"
     "                                  a key for another machine, as the line to run there\n"

@@ -5,6 +5,7 @@
 
 #include "argos_access.h"
 #include "argos_config.h"
+#include "argos_http_key.h"
 #include "argos_keys.h"
 
 #include <stdio.h>
@@ -44,51 +45,93 @@ s_is_role (argos_cli_t *self, const char *role)
     return found;
 }
 
-//  Takes --role, --platform and --account out of the words behind `new`. Returns NULL, or what is
-//  wrong.
+//  The words behind `new`
+
+typedef struct {
+    argos_keys_new_t key; //  For a peer
+    bool http;            //  For the HTTP interface instead
+    const char *scopes;   //  Of that, NULL = none given
+    const char *owner;    //  The same
+} s_wanted_t;
+
+//  Takes the options out of the words behind `new`. Returns NULL, or what is wrong.
 
 static const char *
-s_read_new (argos_keys_new_t *wanted, int argc, char **argv)
+s_read_new (s_wanted_t *wanted, int argc, char **argv)
 {
     const struct {
         const char *name;    //  Option
         const char **target; //  Its place
-    } options[] = { { "--role", &wanted->role }, { "--platform", &wanted->platform },
-        { "--account", &wanted->account } };
+    } options[] = { { "--role", &wanted->key.role }, { "--platform", &wanted->key.platform },
+        { "--account", &wanted->key.account }, { "--scope", &wanted->scopes },
+        { "--owner", &wanted->owner } };
+    const size_t count = sizeof options / sizeof *options;
     for (int i = 0; i < argc; i++) {
         size_t option = 0;
-        while (option < 3 && strcmp (argv[i], options[option].name) != 0)
+        while (option < count && strcmp (argv[i], options[option].name) != 0)
             option++;
-        if (option < 3) {
+        if (option < count) {
             if (++i == argc)
                 return "an option without its value";
             *options[option].target = argv[i];
         }
-        else if (*argv[i] == '-' || wanted->name)
-            return "one name, --role, --platform and --account are all that it takes";
+        else if (strcmp (argv[i], "--http") == 0)
+            wanted->http = true;
+        else if (*argv[i] == '-' || wanted->key.name)
+            return "one name, --role, --platform and --account, or --http, --scope and --owner, "
+                   "are all that it takes";
         else
-            wanted->name = argv[i];
+            wanted->key.name = argv[i];
     }
-    return wanted->name && wanted->role ? NULL : "a name and --role are needed";
+    if (wanted->http)
+        return wanted->key.name && wanted->scopes && !wanted->key.role
+                   ? NULL
+                   : "a name and --scope are needed with --http, and no --role";
+    return wanted->key.name && wanted->key.role && !wanted->scopes && !wanted->owner
+               ? NULL
+               : "a name and --role are needed, or --http";
+}
+
+//  A key of the HTTP interface is shown once and kept nowhere.
+
+static int
+s_new_http (argos_cli_t *self, const s_wanted_t *wanted)
+{
+    char token[ARGOS_HTTP_TOKEN_SIZE];
+    const char *name = wanted->key.name;
+    if (argos_http_key_make (self->home, name, wanted->owner,
+            argos_http_key_scopes (wanted->scopes), wanted->key.now, token, self->reason,
+            sizeof self->reason) != 0)
+        return argos_cli_fail (self, "keys new", ARGOS_INVALID);
+    if (self->json)
+        argos_cli_print (json_pack ("{s:s,s:s,s:s,s:s}", "name", name, "owner",
+            wanted->owner ? wanted->owner : name, "scopes", wanted->scopes, "key", token));
+    else
+        printf ("%s\nThis is shown once. Use it as: Authorization: Bearer KEY\n", token);
+    memset (token, 0, sizeof token);
+    return CLI_OK;
 }
 
 static int
 s_new (argos_cli_t *self, int argc, char **argv)
 {
     char path[PATH_MAX];
-    argos_keys_new_t wanted = { .now = s_wall_ms () };
+    s_wanted_t wanted = { .key = { .now = s_wall_ms () } };
     const char *wrong = s_read_new (&wanted, argc, argv);
     if (wrong)
         return argos_cli_usage (self, "keys new: %s", wrong);
-    if (!s_is_role (self, wanted.role) || argos_keys_make (self->home, &wanted, path, sizeof path,
-                                              self->reason, sizeof self->reason) != 0)
+    if (wanted.http)
+        return s_new_http (self, &wanted);
+    if (!s_is_role (self, wanted.key.role) ||
+        argos_keys_make (
+            self->home, &wanted.key, path, sizeof path, self->reason, sizeof self->reason) != 0)
         return argos_cli_fail (self, "keys new", ARGOS_INVALID);
     if (self->json)
-        argos_cli_print (
-            json_pack ("{s:s,s:s,s:s}", "name", wanted.name, "role", wanted.role, "file", path));
+        argos_cli_print (json_pack (
+            "{s:s,s:s,s:s}", "name", wanted.key.name, "role", wanted.key.role, "file", path));
     else
-        printf ("%s\nCarry this file to where %s runs; whoever has it is %s.\n", path, wanted.name,
-            wanted.name);
+        printf ("%s\nCarry this file to where %s runs; whoever has it is %s.\n", path,
+            wanted.key.name, wanted.key.name);
     return CLI_OK;
 }
 
@@ -103,19 +146,51 @@ s_scope (const json_t *key)
     return text;
 }
 
+//  Those of the HTTP interface; http is stolen.
+
+static void
+s_list_http (json_t *http)
+{
+    size_t index;
+    json_t *key;
+    if (json_array_size (http))
+        puts ("HTTP KEY                 OWNER        SCOPES                   MADE"
+              "                STATE");
+    json_array_foreach (http, index, key) {
+        char scopes[64] = "";
+        json_t *word;
+        size_t i;
+        json_array_foreach (json_object_get (key, "scopes"), i, word) {
+            size_t used = strlen (scopes);
+            snprintf (scopes + used, sizeof scopes - used, "%s%s", used ? "," : "",
+                json_string_value (word));
+        }
+        printf ("%-24s %-12s %-24s %-19s %s\n", argos_cli_text (key, "name"),
+            argos_cli_text (key, "owner"), scopes,
+            argos_cli_time (json_integer_value (json_object_get (key, "created_at"))),
+            json_object_get (key, "revoked_at") ? "revoked" : "good");
+    }
+    json_decref (http);
+}
+
 static int
 s_list (argos_cli_t *self)
 {
     json_t *list = argos_keys_list (self->home, self->reason, sizeof self->reason), *key;
+    json_t *http =
+        list ? argos_http_key_list (self->home, self->reason, sizeof self->reason) : NULL;
     size_t index;
-    if (!list)
+    if (!http) {
+        json_decref (list);
         return argos_cli_fail (self, "keys list", ARGOS_INTERNAL);
+    }
     if (self->json) {
-        argos_cli_print (json_pack ("{s:o}", "keys", list));
+        argos_cli_print (json_pack ("{s:o,s:o}", "keys", list, "http", http));
         return CLI_OK;
     }
+    s_list_http (http);
     if (json_array_size (list) == 0)
-        puts ("no keys");
+        puts ("no keys of peers");
     else
         puts ("NAME                     ROLE         FOR                      MADE"
               "                STATE");
@@ -133,9 +208,13 @@ s_list (argos_cli_t *self)
 }
 
 static int
-s_revoke (argos_cli_t *self, const char *name)
+s_revoke (argos_cli_t *self, const char *name, bool http)
 {
-    if (argos_keys_revoke (self->home, name, s_wall_ms (), self->reason, sizeof self->reason) != 0)
+    int rc = http ? argos_http_key_revoke (
+                        self->home, name, s_wall_ms (), self->reason, sizeof self->reason)
+                  : argos_keys_revoke (
+                        self->home, name, s_wall_ms (), self->reason, sizeof self->reason);
+    if (rc != 0)
         return argos_cli_fail (self, "keys revoke", ARGOS_NOT_FOUND);
     if (self->json)
         argos_cli_print (json_pack ("{s:s}", "revoked", name));
@@ -152,8 +231,10 @@ argosd_command_keys (argos_cli_t *self, int argc, char **argv)
         return s_new (self, argc - 1, argv + 1);
     if (strcmp (verb, "list") == 0 && argc <= 1)
         return s_list (self);
-    if (strcmp (verb, "revoke") == 0 && argc == 2 && *argv[1] != '-')
-        return s_revoke (self, argv[1]);
+    bool http = argc == 3 && strcmp (argv[2], "--http") == 0;
+    if (strcmp (verb, "revoke") == 0 && (argc == 2 || http) && *argv[1] != '-')
+        return s_revoke (self, argv[1], http);
     return argos_cli_usage (self,
-        "keys list, keys revoke NAME, or keys new NAME --role ROLE [--platform P --account A]");
+        "keys list, keys revoke NAME [--http], keys new NAME --role ROLE [--platform P --account "
+        "A], or keys new NAME --http --scope runs,chat,read,admin [--owner OWNER]");
 }

@@ -122,6 +122,8 @@ s_set_api (argosd_peers_t *self, peer_t *peer)
         .host = http->host,
         .port = http->port,
         .key = *self->home->key ? self->home->key : NULL,
+        .home = self->config->home,
+        .model_name = http->model_name,
         .allow_unauthenticated_loopback = http->allow_unauthenticated_loopback,
         .cors_origins = http->cors_origins,
         .max_concurrent_runs = http->max_concurrent_runs,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""generate - makes what is derived from schema/: argos_errors.{h,c}, argos_commands.{h,c}, argos.example.yaml, docs/commands.md
-and the tables of docs/protocol.md.
+"""generate - makes what is derived from schema/: argos_errors.{h,c}, argos_commands.{h,c}, argos.example.yaml, docs/commands.md,
+docs/http-api.md and the tables of docs/protocol.md.
 
     python3 schema/generate.py           writes the files that differ
     python3 schema/generate.py --check   writes nothing; exit 1 and a list when something differs
@@ -274,6 +274,48 @@ def commands_page(table):
     return "\n".join(lines) + "\n"
 
 
+# --- the HTTP interface
+
+def shape_type(schema):
+    """A shape as a phrase."""
+    if "$ref" in schema:
+        return schema["$ref"].rsplit("/", 1)[-1]
+    if "const" in schema:
+        return f"`{json.dumps(schema['const'])}`"
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "oneOf" in schema:
+        return " or ".join(shape_type(each) for each in schema["oneOf"])
+    kind = schema.get("type", "anything")
+    text = " or ".join(kind) if isinstance(kind, list) else kind
+    if "items" in schema:
+        text += f" of {shape_type(schema['items'])}"
+    return text
+
+
+def http_page():
+    """docs/http-api.md from http.json."""
+    table = load("http.json")
+    lines = ["# The HTTP interface", "",
+             "Made from `schema/http.json` by `schema/generate.py`; a server tells the same at `GET /openapi.json`. Which key may use a route is said by its scopes",
+             "(`argos keys new NAME --http --scope runs,chat`); a key with `admin`, and the key of the file `api-key`, may use all of them. Errors are `Error` always.", "",
+             "| method | path | scopes | request | answers | what it does |", "|---|---|---|---|---|---|"]
+    for row in table["routes"]:
+        answers = ", ".join(f"{status}{f' {shape}' if shape else ''}" for status, shape in row["answers"].items())
+        lines.append(f"| {row['method']} | `{row['path']}` | {', '.join(row['scopes']) or 'open'} | {row.get('request', '')} | {answers} | {row['summary']} |")
+    for name, shape in table["shapes"].items():
+        lines += ["", f"## {name}", ""]
+        if not shape.get("properties"):
+            lines.append(f"{shape_type(shape)[:1].upper()}{shape_type(shape)[1:]}.")
+            continue
+        more = " Other members may be there." if shape.get("additionalProperties", True) else ""
+        lines += [f"? = not always there.{more}", "", "| member | type |", "|---|---|"]
+        for member, schema in shape["properties"].items():
+            optional = "" if member in shape.get("required", []) else "?"
+            lines.append(f"| `{member}`{optional} | {shape_type(schema)} |")
+    return "\n".join(lines) + "\n"
+
+
 # --- the tables of docs/protocol.md
 
 
@@ -430,6 +472,7 @@ def main():
         SCHEMA / "argos_commands.h": commands_header(table),
         SCHEMA / "argos_commands.c": commands_source(table),
         ROOT / "docs" / "commands.md": commands_page(table),
+        ROOT / "docs" / "http-api.md": http_page(),
         ROOT / "argos.example.yaml": example(),
         ROOT / "docs" / "protocol.md": protocol(),
     }

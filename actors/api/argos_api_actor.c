@@ -9,8 +9,10 @@
 
 #include "argos_actor.h"
 #include "argos_api_priv.h"
+#include "argos_http_key.h"
 #include "argos_log.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,12 +96,28 @@ argos_api_no_run (argos_http_req_t *req)
         req, 404, "invalid_request_error", "run_not_found", "run_id", "There is no such run.");
 }
 
-json_t *
-argos_api_row (const argos_peer_answer_t *answer)
+void
+argos_api_run_owner (const argos_http_req_t *req, char *target)
 {
+    const char *owner = argos_http_owner (req);
+    bool main = strcmp (owner, ARGOS_HTTP_MAIN) == 0;
+    (void) snprintf (target, 64, "%s%s%s", ARGOS_API_NAME, main ? "" : ".", main ? "" : owner);
+}
+
+json_t *
+argos_api_row (const argos_peer_answer_t *answer, const argos_http_req_t *req)
+{
+    char mine[64] = "";
     json_t *row = json_object_get (answer->body, "run");
     const char *owner = json_string_value (json_object_get (row, "owner"));
-    return json_is_object (row) && (!owner || strcmp (owner, ARGOS_API_NAME) == 0) ? row : NULL;
+    if (!json_is_object (row) || !owner)
+        return NULL;
+    if (req)
+        argos_api_run_owner (req, mine);
+    if (strcmp (owner, mine) == 0)
+        return row;
+    bool ours = strncmp (owner, ARGOS_API_NAME, sizeof ARGOS_API_NAME - 1) == 0;
+    return ours && (!req || argos_http_is_admin (req)) ? row : NULL;
 }
 
 bool
@@ -193,28 +211,52 @@ s_on_command (void *arg, zmsg_t *msg)
 }
 
 //  --------------------------------------------------------------------------
-//  Routes that need no run
+//  Routes
 
-static void
-s_health (void *ctx, argos_http_req_t *req)
-{
-    (void) ctx;
-    argos_http_json (req, 200, json_pack ("{s:s,s:s}", "status", "ok", "platform", "argos"));
-}
-
-static const argos_http_route_t s_routes[] = {
-    { "GET", "/health", true, s_health },
-    { "GET", "/v1/health", true, s_health },
-    { "GET", "/v1/runs", false, argos_api_list },
-    { "POST", "/v1/runs", false, argos_api_post },
-    { "GET", "/v1/runs/*", false, argos_api_get },
-    { "GET", "/v1/runs/*/events", false, argos_api_events },
-    { "POST", "/v1/runs/*/stop", false, argos_api_stop },
-    { NULL, NULL, false, NULL },
+static const argos_api_handler_t s_handlers[] = {
+    { "health", argos_api_health },
+    { "health.v1", argos_api_health },
+    { "openapi", argos_api_openapi },
+    { "health.detailed", argos_api_health_detailed },
+    { "metrics", argos_api_metrics },
+    { "models.list", argos_api_models },
+    { "models.get", argos_api_model },
+    { "capabilities", argos_api_capabilities },
+    { "runs.list", argos_api_list },
+    { "runs.start", argos_api_post },
+    { "runs.get", argos_api_get },
+    { "runs.events", argos_api_events },
+    { "runs.stop", argos_api_stop },
+    { NULL, NULL },
 };
 
 //  --------------------------------------------------------------------------
 //  Life
+
+//  The server, or NULL with a reason.
+
+static argos_http_t *
+s_serve (argos_api_t *self, const argos_api_config_t *config, const char *host, char *reason)
+{
+    char keys[PATH_MAX] = "";
+    if (config->home)
+        (void) snprintf (keys, sizeof keys, "%s/" ARGOS_HTTP_KEYS, config->home);
+    self->routes = argos_api_routes_new (s_handlers, reason);
+    if (!self->routes)
+        return NULL;
+    const argos_http_config_t http = {
+        .host = host,
+        .port = config->port,
+        .key = config->key,
+        .keys_path = *keys ? keys : NULL,
+        .allow_unauthenticated_loopback = config->allow_unauthenticated_loopback,
+        .cors_origins = config->cors_origins,
+        .connection_limit = config->connection_limit > 0 ? config->connection_limit : S_CONNECTIONS,
+        .routes = argos_api_routes_table (self->routes),
+        .ctx = self,
+    };
+    return argos_http_new (&http, reason);
+}
 
 static int
 s_start (argos_api_t *self, const argos_api_config_t *config)
@@ -229,20 +271,14 @@ s_start (argos_api_t *self, const argos_api_config_t *config)
             .on_final = s_on_final },
     };
     const char *host = config->host ? config->host : "127.0.0.1";
-    const argos_http_config_t http = {
-        .host = host,
-        .port = config->port,
-        .key = config->key,
-        .allow_unauthenticated_loopback = config->allow_unauthenticated_loopback,
-        .cors_origins = config->cors_origins,
-        .connection_limit = config->connection_limit > 0 ? config->connection_limit : S_CONNECTIONS,
-        .routes = s_routes,
-        .ctx = self,
-    };
     char reason[256] = "";
     self->max_runs = config->max_concurrent_runs > 0 ? config->max_concurrent_runs : 0;
     self->loaded = self->max_runs == 0;
-    self->http = argos_http_new (&http, reason);
+    self->started_at = argos_shell_wall ();
+    self->cors = config->cors_origins && *config->cors_origins;
+    (void) snprintf (self->model, sizeof self->model, "%s",
+        config->model_name && *config->model_name ? config->model_name : "argos");
+    self->http = s_serve (self, config, host, reason);
     argos_link_apply (&config->link, ARGOS_API_NAME, &peer, name);
     self->shell = self->http ? argos_shell_new (self->pipe, &peer) : NULL;
     if (!self->http || !self->shell) {
@@ -269,6 +305,7 @@ s_stop (argos_api_t *self)
     argos_api_calls_refuse (&self->stops, ARGOS_GONE);
     argos_api_watches_clear (self);
     argos_http_destroy (&self->http);
+    argos_api_routes_destroy (&self->routes);
     argos_api_watches_clear (self);
     argos_api_slots_clear (self);
 }

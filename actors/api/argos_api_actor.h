@@ -16,10 +16,12 @@
 #include <czmq.h>
 
 typedef struct {
-    argos_link_t link; //  To the broker; copied before READY
-    const char *host;  //  Address to bind; NULL = 127.0.0.1
-    int port;          //  0 = any free one; the log line "listening" names it
-    const char *key;   //  Bearer key, at least 16 visible characters; NULL only with the next
+    argos_link_t link;      //  To the broker; copied before READY
+    const char *host;       //  Address to bind; NULL = 127.0.0.1
+    int port;               //  0 = any free one; the log line "listening" names it
+    const char *key;        //  Bearer key, at least 16 visible characters; NULL only with the next
+    const char *home;       //  Whose http-keys.json counts; NULL = none
+    const char *model_name; //  Offered by /v1/models; NULL or "" = argos
     bool allow_unauthenticated_loopback; //  Serve loopback peers without a key; only when bound to
                                          //  loopback
     const char *const *cors_origins; //  NULL-terminated list of allowed origins or "*"; NULL = none

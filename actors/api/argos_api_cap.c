@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define S_LOAD_MAX 200 //  Newest runs looked at after a start
+#define S_LOAD_MAX 1000 //  Newest runs looked at after a start
 
 typedef struct {
     argos_api_t *api;                   //  Owner
@@ -124,7 +124,7 @@ s_on_check (void *arg, const argos_peer_answer_t *answer)
 {
     s_check_t *check = arg;
     argos_api_t *self = check->api;
-    const json_t *row = argos_api_row (answer);
+    const json_t *row = argos_api_row (answer, NULL);
     if (answer->code == ARGOS_OK && (!row || argos_api_row_terminal (row)))
         argos_api_slot_free (self, check->run_id);
     free (check);
@@ -178,7 +178,9 @@ s_on_load (void *arg, const argos_peer_answer_t *answer)
     self->loaded = answer->code == ARGOS_OK;
     json_array_foreach (json_object_get (answer->body, "runs"), index, row) {
         const char *run_id = json_string_value (json_object_get (row, "run_id"));
-        if (run_id && !argos_api_row_terminal (row))
+        const char *owner = json_string_value (json_object_get (row, "owner"));
+        bool ours = owner && strncmp (owner, ARGOS_API_NAME, sizeof ARGOS_API_NAME - 1) == 0;
+        if (run_id && ours && !argos_api_row_terminal (row))
             s_slot_new (self, run_id, true);
     }
     if (self->loaded && self->admission && self->checks == 0)
@@ -191,6 +193,5 @@ void
 argos_api_slots_load (argos_api_t *self)
 {
     self->loading = true;
-    argos_api_read (self, "run.list",
-        json_pack ("{s:i,s:s}", "limit", S_LOAD_MAX, "owner", ARGOS_API_NAME), s_on_load, self);
+    argos_api_read (self, "run.list", json_pack ("{s:i}", "limit", S_LOAD_MAX), s_on_load, self);
 }

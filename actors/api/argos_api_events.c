@@ -341,7 +341,7 @@ s_on_row (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
     argos_api_t *self = call->api;
-    const json_t *row = argos_api_row (answer);
+    const json_t *row = argos_api_row (answer, call->req);
     if (answer->code != ARGOS_OK || self->stopping)
         argos_api_unavailable (call->req, answer->code == ARGOS_OK ? ARGOS_GONE : answer->code);
     else if (!row)
@@ -363,7 +363,9 @@ argos_api_events (void *ctx, argos_http_req_t *req)
         return;
     }
     const char *after = argos_http_header (req, "Last-Event-ID");
-    call->after = argos_event_number (after ? after : argos_http_query (req, "last_event_id"));
+    if (!after)
+        after = argos_http_query (req, "last_event_id");
+    call->after = argos_event_number (after ? after : argos_http_query (req, "after"));
     argos_api_read (
         call->api, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_row, call);
 }
@@ -439,7 +441,7 @@ s_on_ended_row (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
     argos_api_watch_t *watch;
-    const json_t *row = argos_api_row (answer);
+    const json_t *row = argos_api_row (answer, NULL);
     HASH_FIND_STR (call->api->watches, call->run_id, watch);
     if (watch && argos_event_log_end (watch->log) < 0 && !call->api->stopping) {
         if (row && argos_api_row_terminal (row))

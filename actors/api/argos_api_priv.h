@@ -3,6 +3,7 @@
 #ifndef ARGOS_API_PRIV_H
 #define ARGOS_API_PRIV_H
 
+#include "argos_api_routes.h"
 #include "argos_event.h"
 #include "argos_http.h"
 #include "argos_peer.h"
@@ -68,6 +69,10 @@ struct argos_api {
     zsock_t *pipe;               //  Owner
     argos_shell_t *shell;        //  Loop and peer
     argos_http_t *http;          //  Server
+    argos_api_routes_t *routes;  //  What it serves
+    char model[129];             //  Name of the model that is offered
+    bool cors;                   //  Some origins are allowed
+    int64_t started_at;          //  Wall msec
     int max_runs;                //  Cap, 0 = none
     bool draining;               //  No new runs
     bool stopping;               //  The peer is going away: ask nothing more
@@ -98,9 +103,12 @@ void argos_api_unavailable (argos_http_req_t *req, argos_err_t code);
 void argos_api_no_run (argos_http_req_t *req);
 void argos_api_schedule (argos_api_t *self);
 
-//  Our run in a store.result of run.get, borrowed; NULL when there is none. And whether it has
-//  ended.
-json_t *argos_api_row (const argos_peer_answer_t *answer);
+//  Whom a run belongs to that comes with this request (64 bytes).
+void argos_api_run_owner (const argos_http_req_t *req, char *target);
+
+//  The run in a store.result of run.get when whoever asks (NULL = we) may see it, borrowed; else
+//  NULL. And whether it has ended.
+json_t *argos_api_row (const argos_peer_answer_t *answer, const argos_http_req_t *req);
 bool argos_api_row_terminal (const json_t *row);
 
 //  argos_api_runs.c and argos_api_stop.c: the handlers of the routes.
@@ -108,6 +116,15 @@ void argos_api_post (void *ctx, argos_http_req_t *req);
 void argos_api_get (void *ctx, argos_http_req_t *req);
 void argos_api_list (void *ctx, argos_http_req_t *req);
 void argos_api_stop (void *ctx, argos_http_req_t *req);
+
+//  argos_api_info.c: routes that need no run.
+void argos_api_health (void *ctx, argos_http_req_t *req);
+void argos_api_health_detailed (void *ctx, argos_http_req_t *req);
+void argos_api_metrics (void *ctx, argos_http_req_t *req);
+void argos_api_models (void *ctx, argos_http_req_t *req);
+void argos_api_model (void *ctx, argos_http_req_t *req);
+void argos_api_capabilities (void *ctx, argos_http_req_t *req);
+void argos_api_openapi (void *ctx, argos_http_req_t *req);
 
 //  argos_api_runs.c: commit a run that has been admitted.
 void argos_api_start (argos_api_call_t *call);

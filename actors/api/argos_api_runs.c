@@ -55,7 +55,7 @@ static void
 s_on_get (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
-    const json_t *row = argos_api_row (answer);
+    const json_t *row = argos_api_row (answer, call->req);
     if (answer->code != ARGOS_OK)
         argos_api_unavailable (call->req, answer->code);
     else if (!row)
@@ -112,11 +112,12 @@ argos_api_list (void *ctx, argos_http_req_t *req)
             req, 400, "invalid_request_error", NULL, "status", "'status' can be 'active' only.");
         return;
     }
+    char owner[64];
     argos_api_call_t *call = argos_api_call_new (ctx, req);
+    argos_api_run_owner (req, owner);
     call->active_only = status != NULL;
     argos_api_read (call->api, "run.list",
-        json_pack ("{s:I,s:s}", "limit", (json_int_t) limit, "owner", ARGOS_API_NAME), s_on_list,
-        call);
+        json_pack ("{s:I,s:s}", "limit", (json_int_t) limit, "owner", owner), s_on_list, call);
 }
 
 //  --------------------------------------------------------------------------
@@ -184,18 +185,19 @@ s_commit (argos_api_call_t *call)
 {
     argos_api_t *self = call->api;
     argos_run_problem_t problem;
-    char lane[ARGOS_RUN_SESSION_MAX + 1];
+    char lane[ARGOS_RUN_SESSION_MAX + 1], owner[64];
     if (self->stopping)
         return ARGOS_GONE;
-    json_t *inbound =
-        argos_run_request_inbound (&call->run, call->run_id, call->session_key, lane, &problem);
+    argos_api_run_owner (call->req, owner);
+    json_t *inbound = argos_run_request_inbound (
+        &call->run, call->run_id, argos_http_owner (call->req), call->session_key, lane, &problem);
     if (!inbound)
         return ARGOS_TOO_BIG;
     const argos_peer_part_t parts[] = {
         { .type = "run.create",
             .to = "store",
             .durable = true,
-            .body = argos_run_request_row (&call->run, call->run_id) },
+            .body = argos_run_request_row (&call->run, call->run_id, owner) },
         { .type = "message.inbound",
             .to = "service:gateway",
             .id = call->run_id,
@@ -269,7 +271,8 @@ s_on_known (void *arg, const argos_peer_answer_t *answer)
         argos_api_call_destroy (&call);
         return;
     }
-    const char *state = json_string_value (json_object_get (argos_api_row (answer), "state"));
+    const char *state =
+        json_string_value (json_object_get (argos_api_row (answer, call->req), "state"));
     if (!state && s_find_post (call->api, call->run_id, false))
         state = "queued";
     if (state)
@@ -319,8 +322,8 @@ s_read_request (argos_api_call_t *call)
     const char *body = argos_http_body (call->req, &size);
     json_t *inbound = NULL;
     if (argos_run_request_read (body, size, &call->run, &problem) == 0)
-        inbound =
-            argos_run_request_inbound (&call->run, call->run_id, call->session_key, lane, &problem);
+        inbound = argos_run_request_inbound (&call->run, call->run_id, argos_http_owner (call->req),
+            call->session_key, lane, &problem);
     if (!inbound) {
         argos_http_error (call->req, problem.status, "invalid_request_error", problem.code,
             *problem.param ? problem.param : NULL, problem.message);
@@ -344,7 +347,7 @@ s_name_run (argos_api_call_t *call)
     }
     call->keyed = key != NULL;
     if (key) {
-        argos_run_id_of_key (key, call->run_id, call->commit_id);
+        argos_run_id_of_key (argos_http_owner (call->req), key, call->run_id, call->commit_id);
         return 0;
     }
     randombytes_buf (random, sizeof random);

@@ -76,7 +76,7 @@ static void
 s_on_row (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
-    const json_t *row = argos_api_row (answer);
+    const json_t *row = argos_api_row (answer, call->req);
     const char *session = json_string_value (json_object_get (row, "session_id"));
     if (answer->code == ARGOS_OK && row && !argos_api_row_terminal (row)) {
         if (session && !call->api->stopping)

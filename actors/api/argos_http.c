@@ -25,7 +25,6 @@
 #define S_BACKLOG 1024    //  Connections not yet accepted
 #define S_TIMEOUT_S 30    //  Silence in the middle of a request, or between two
 #define S_HANGUPS 64      //  Hang-ups handled in one call
-#define S_KEY_MIN 16      //  Bytes of the key
 #define S_BODY_FIRST 4096 //  First buffer of a body without Content-Length
 
 //  --------------------------------------------------------------------------
@@ -214,29 +213,6 @@ s_listen (argos_http_t *self, const char *host, int port, char *reason)
 }
 
 static int
-s_take_key (argos_http_t *self, const argos_http_config_t *config, char *reason)
-{
-    const char *key = config->key;
-    size_t size = key ? strlen (key) : 0;
-    self->keyed = size > 0;
-    self->unauthenticated = config->allow_unauthenticated_loopback;
-    if (!self->keyed)
-        return 0;
-    bool varied = false;
-    for (size_t i = 1; i < size; i++)
-        varied = varied || key[i] != key[0];
-    if (size < S_KEY_MIN || !varied) {
-        (void) snprintf (reason, 256,
-            "http: the key is too weak, %d characters are needed (api_server_key_invalid)",
-            S_KEY_MIN);
-        return -1;
-    }
-    randombytes_buf (self->secret, sizeof self->secret);
-    argos_http_digest (self, key, self->digest);
-    return 0;
-}
-
-static int
 s_take_origins (argos_http_t *self, const char *const *origins)
 {
     size_t count = 0;
@@ -257,8 +233,8 @@ s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
     int fd = s_listen (self, config->host, config->port, reason);
     if (fd < 0)
         return -1;
-    self->unauthenticated = self->unauthenticated && self->loopback;
-    if (!self->keyed && !self->unauthenticated) {
+    self->unauthenticated = config->allow_unauthenticated_loopback && self->loopback;
+    if (!argos_http_ring_keyed (self->ring) && !self->unauthenticated) {
         (void) snprintf (reason, 256, "http: a key is needed (api_server_key_invalid)");
         close (fd);
         return -1;
@@ -299,9 +275,13 @@ argos_http_new (const argos_http_config_t *config, char *reason)
     }
     self->epoll = self->bell = -1;
     self->routes = config->routes;
+    while (self->routes[self->route_count].method)
+        self->route_count++;
+    self->counts = calloc (self->route_count + 1, sizeof *self->counts);
     self->ctx = config->ctx;
-    if (s_take_key (self, config, reason) != 0 ||
-        s_take_origins (self, config->cors_origins) != 0 || s_start (self, config, reason) != 0)
+    self->ring = argos_http_ring_new (config->key, config->keys_path, reason);
+    if (!self->counts || !self->ring || s_take_origins (self, config->cors_origins) != 0 ||
+        s_start (self, config, reason) != 0)
         argos_http_destroy (&self);
     return self;
 }
@@ -334,7 +314,8 @@ argos_http_destroy (argos_http_t **self_p)
     for (size_t i = 0; self->origins && self->origins[i]; i++)
         free (self->origins[i]);
     free (self->origins);
-    sodium_memzero (self, sizeof *self);
+    free (self->counts);
+    argos_http_ring_destroy (&self->ring);
     free (self);
 }
 
@@ -423,5 +404,37 @@ argos_http_body (const argos_http_req_t *req, size_t *ret_size)
 bool
 argos_http_keyed (const argos_http_req_t *req)
 {
-    return req->http->keyed;
+    return argos_http_ring_keyed (req->http->ring);
+}
+
+const char *
+argos_http_owner (const argos_http_req_t *req)
+{
+    return req->owner;
+}
+
+bool
+argos_http_is_admin (const argos_http_req_t *req)
+{
+    return req->scopes & ARGOS_HTTP_ADMIN;
+}
+
+uint64_t
+argos_http_count (const argos_http_t *self, size_t route, unsigned digit)
+{
+    return route <= self->route_count && digit < 6 ? self->counts[route][digit] : 0;
+}
+
+unsigned
+argos_http_connections (const argos_http_t *self)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info (self->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
+}
+
+unsigned
+argos_http_streams (const argos_http_t *self)
+{
+    return self->stream_count;
 }

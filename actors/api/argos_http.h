@@ -25,16 +25,17 @@ typedef struct argos_http_stream argos_http_stream_t; //  An answer that goes on
 //  A handler must answer each request once, in the call or later
 
 typedef struct {
-    const char *method;                            //  "GET", "POST"
-    const char *path;                              //  "/v1/runs/*": the star is one segment
-    bool open;                                     //  No authentication
+    const char *method; //  "GET", "POST"
+    const char *path;   //  "/v1/runs/{run_id}": braces are one segment
+    unsigned scopes;    //  A key with one of these may (argos_http_key.h); 0 = open
     void (*fn) (void *ctx, argos_http_req_t *req); //  The handler; req has the whole body
 } argos_http_route_t;
 
 typedef struct {
     const char *host;                    //  Address to bind, copied
     int port;                            //  0 = any
-    const char *key;                     //  Bearer key; only its digest is kept
+    const char *key;                     //  Bearer key with all scopes; only its digest is kept
+    const char *keys_path;               //  File of further keys, copied; NULL = none
     bool allow_unauthenticated_loopback; //  Loopback peers need no key when host is loopback
     const char *const *cors_origins;     //  NULL-terminated, copied; NULL = none
     int connection_limit;                //  Open connections
@@ -71,12 +72,20 @@ const char *argos_http_body (const argos_http_req_t *req, size_t *ret_size);
 //  Whether a key is configured (some headers are refused without one).
 bool argos_http_keyed (const argos_http_req_t *req);
 
-//  One more header for the answer to come, at most 4. name is static, value copied; one with
+//  Whose key it came with ("main": the first one, or none needed), and whether that key may what
+//  only an administrator may. Borrowed.
+const char *argos_http_owner (const argos_http_req_t *req);
+bool argos_http_is_admin (const argos_http_req_t *req);
+
+//  One more header for the answer to come, at most 8. name is static, value copied; one with
 //  control characters or anything but ASCII is left out.
 void argos_http_set (argos_http_req_t *req, const char *name, const char *value);
 
 //  Answer with a JSON body (stolen; NULL = an empty body).
 void argos_http_json (argos_http_req_t *req, unsigned status, json_t *body);
+
+//  Answer with a text (malloc'd, stolen).
+void argos_http_text (argos_http_req_t *req, unsigned status, const char *content_type, char *text);
 
 //  Answer with the error object. code and param may be NULL.
 void argos_http_error (argos_http_req_t *req, unsigned status, const char *type, const char *code,
@@ -89,5 +98,11 @@ void argos_http_error (argos_http_req_t *req, unsigned status, const char *type,
 argos_http_stream_t *argos_http_stream (argos_http_req_t *req,
     ssize_t (*fill) (void *arg, char *buffer, size_t max), void (*closed) (void *arg), void *arg);
 void argos_http_wake (argos_http_stream_t *stream);
+
+//  Numbers for metrics: answers of route number `route` (the count of routes: of none) whose status
+//  begins with digit 1 to 5; open connections; open streams.
+uint64_t argos_http_count (const argos_http_t *self, size_t route, unsigned digit);
+unsigned argos_http_connections (const argos_http_t *self);
+unsigned argos_http_streams (const argos_http_t *self);
 
 #endif

@@ -2,8 +2,7 @@
 //  answers when not.
 //
 //  The server library takes several forms of a request that two programs may read in two ways
-//  (request smuggling); what is ambiguous is refused here and the connection closed. The key is
-//  compared by digests under a random secret, so the time tells neither its length nor its bytes.
+//  (request smuggling); what is ambiguous is refused here and the connection closed.
 
 #include "argos_http_priv.h"
 #include "argos_log.h"
@@ -79,7 +78,8 @@ static void
 s_allow_headers (argos_http_req_t *req)
 {
     char allowed[512] = "Authorization, Content-Type, Idempotency-Key, X-Hermes-Session-Id, "
-                        "X-Hermes-Session-Key, X-Hermes-Tool-Events, Last-Event-ID, Accept";
+                        "X-Hermes-Session-Key, X-Hermes-Tool-Events, X-Argos-Session-Id, "
+                        "X-Argos-Session-Key, X-Argos-Tool-Events, Last-Event-ID, Accept";
     const char *asked = argos_http_header (req, MHD_HTTP_HEADER_ACCESS_CONTROL_REQUEST_HEADERS);
     size_t used = strlen (allowed);
     while (asked && *asked) {
@@ -129,20 +129,20 @@ argos_http_check_origin (argos_http_req_t *req, const char *method)
 //  --------------------------------------------------------------------------
 //  Route
 
-//  Whether url is of the form of path; the star matches one segment that is not empty.
+//  Whether url is of the form of path; braces match one segment that is not empty.
 
 static bool
 s_path_matches (const char *path, const char *url, const char **ret_param, size_t *ret_size)
 {
     *ret_param = NULL;
     while (*path && *url) {
-        if (*path == '*') {
+        if (*path == '{') {
             *ret_param = url;
             *ret_size = strcspn (url, "/");
             if (*ret_size == 0)
                 return false;
             url += *ret_size;
-            path++;
+            path += strcspn (path, "}") + 1;
         }
         else if (*path++ != *url++)
             return false;
@@ -159,7 +159,7 @@ argos_http_check_route (argos_http_req_t *req, const char *method, const char *u
     for (const argos_http_route_t *route = req->http->routes; route->method; route++) {
         if (!s_path_matches (route->path, url, &param, &size))
             continue;
-        bool head = route->open && strcmp (method, MHD_HTTP_METHOD_HEAD) == 0;
+        bool head = !route->scopes && strcmp (method, MHD_HTTP_METHOD_HEAD) == 0;
         if (strcmp (route->method, head ? MHD_HTTP_METHOD_GET : method) == 0) {
             req->route = route;
             req->param = param ? strndup (param, size) : NULL;
@@ -182,13 +182,6 @@ argos_http_check_route (argos_http_req_t *req, const char *method, const char *u
 
 //  --------------------------------------------------------------------------
 //  Key
-
-void
-argos_http_digest (const argos_http_t *self, const char *token, unsigned char *ret_digest)
-{
-    crypto_auth_hmacsha256 (
-        ret_digest, (const unsigned char *) token, strlen (token), self->secret);
-}
 
 static const struct sockaddr *
 s_peer (const argos_http_req_t *req)
@@ -230,7 +223,7 @@ s_host_is_loopback (const argos_http_req_t *req)
 }
 
 static bool
-s_token_is_right (const argos_http_req_t *req, const char *authorization)
+s_token_is_right (argos_http_req_t *req, const char *authorization)
 {
     if (strncasecmp (authorization, "Bearer", 6) != 0 ||
         (authorization[6] != ' ' && authorization[6] != '\t'))
@@ -239,23 +232,37 @@ s_token_is_right (const argos_http_req_t *req, const char *authorization)
     size_t size = strlen (token);
     while (size && (token[size - 1] == ' ' || token[size - 1] == '\t'))
         size--;
-    unsigned char digest[crypto_auth_hmacsha256_BYTES];
-    crypto_auth_hmacsha256 (digest, (const unsigned char *) token, size, req->http->secret);
-    return sodium_memcmp (digest, req->http->digest, sizeof digest) == 0;
+    return argos_http_ring_find (req->http->ring, token, size, req->owner, &req->scopes);
+}
+
+//  Whether the key may use the route; answers when not.
+
+static bool
+s_scope_fits (argos_http_req_t *req)
+{
+    if (req->scopes & (req->route->scopes | ARGOS_HTTP_ADMIN))
+        return true;
+    argos_http_error (req, 403, "gateway_auth_error", "insufficient_scope", NULL,
+        "The scopes of this API key do not reach so far.");
+    return false;
 }
 
 bool
 argos_http_check_auth (argos_http_req_t *req, const char *method, const char *url)
 {
-    if (req->route->open)
+    if (!req->route->scopes)
         return true;
+    bool keyed = argos_http_ring_keyed (req->http->ring);
     const char *authorization = argos_http_header (req, MHD_HTTP_HEADER_AUTHORIZATION);
     bool loopback =
         req->http->unauthenticated && s_peer_is_loopback (req) && s_host_is_loopback (req);
-    if (loopback && (!authorization || !req->http->keyed))
+    if (loopback && (!authorization || !keyed)) {
+        memcpy (req->owner, ARGOS_HTTP_MAIN, sizeof ARGOS_HTTP_MAIN);
+        req->scopes = ARGOS_HTTP_ALL;
         return true;
-    if (authorization && req->http->keyed && s_token_is_right (req, authorization))
-        return true;
+    }
+    if (authorization && keyed && s_token_is_right (req, authorization))
+        return s_scope_fits (req);
     const struct sockaddr *peer = s_peer (req);
     char address[64] = "";
     if (peer)

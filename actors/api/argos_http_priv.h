@@ -4,17 +4,20 @@
 #define ARGOS_HTTP_PRIV_H
 
 #include "argos_http.h"
+#include "argos_http_ring.h"
 
 #include <microhttpd.h>
 #include <sodium.h>
 
-#define ARGOS_HTTP_EXTRA_MAX 4 //  Further headers of one answer
+#define ARGOS_HTTP_EXTRA_MAX 8 //  Further headers of one answer
 
 struct argos_http_req {
-    argos_http_t *http;                //  Owner
-    struct MHD_Connection *connection; //  Its connection
-    const argos_http_route_t *route;   //  Who handles it, NULL when it was answered before
-    char *param;                       //  What the star matched, or NULL
+    argos_http_t *http;                   //  Owner
+    struct MHD_Connection *connection;    //  Its connection
+    const argos_http_route_t *route;      //  Who handles it, NULL when it was answered before
+    char *param;                          //  What the braces matched, or NULL
+    char owner[ARGOS_HTTP_OWNER_MAX + 1]; //  Of its key
+    unsigned scopes;                      //  Of its key
     const char *origin;            //  Allowed Origin header, or NULL; lives as long as the request
     char *body;                    //  The body so far
     size_t size, capacity;         //  Bytes of body, and of its buffer
@@ -53,11 +56,12 @@ struct argos_http {
     int port;                  //  Bound port
     bool loopback;             //  Bound to loopback
     bool unauthenticated;      //  Loopback peers need no key
-    bool keyed;                //  There is a key
-    unsigned char secret[crypto_auth_hmacsha256_KEYBYTES]; //  Random, for the comparison
-    unsigned char digest[crypto_auth_hmacsha256_BYTES];    //  HMAC of the key
-    char **origins;                   //  Allowed origins, NULL-terminated, or NULL
+    argos_http_ring_t *ring;   //  The keys
+    char **origins;            //  Allowed origins, NULL-terminated, or NULL
     const argos_http_route_t *routes; //  The table
+    size_t route_count;               //  How many
+    uint64_t (*counts)[6];            //  Answers by route (the last: none) and first digit
+    unsigned stream_count;            //  Open streams
     void *ctx;                        //  For the handlers
     argos_http_req_t *waiting;        //  Suspended requests
     argos_http_stream_t *streams;     //  Open streams
@@ -69,9 +73,6 @@ bool argos_http_check_framing (argos_http_req_t *req, const char *version);
 bool argos_http_check_origin (argos_http_req_t *req, const char *method);
 bool argos_http_check_route (argos_http_req_t *req, const char *method, const char *url);
 bool argos_http_check_auth (argos_http_req_t *req, const char *method, const char *url);
-
-//  Digest of a token under the process's secret.
-void argos_http_digest (const argos_http_t *self, const char *token, unsigned char *ret_digest);
 
 //  Let a suspended connection go on. The server does not notice by itself: the bell makes the loop
 //  run it.

@@ -45,7 +45,7 @@ s_decorate (argos_http_req_t *req, struct MHD_Response *response)
             response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, req->origin);
         (void) MHD_add_response_header (response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
             "X-Hermes-Session-Id, X-Hermes-Session-Key, X-Request-Id, Idempotency-Replayed, "
-            "Retry-After");
+            "Retry-After, X-Argos-Ignored");
     }
     if (argos_http_header (req, MHD_HTTP_HEADER_ORIGIN) && !(req->origin && *req->origin == '*'))
         (void) MHD_add_response_header (response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ORIGIN);
@@ -91,14 +91,19 @@ argos_http_json (argos_http_req_t *req, unsigned status, json_t *body)
 {
     char *text = body ? json_dumps (body, JSON_COMPACT | JSON_REAL_PRECISION (13)) : NULL;
     json_decref (body);
+    argos_http_text (req, status, "application/json; charset=utf-8", text);
+}
+
+void
+argos_http_text (argos_http_req_t *req, unsigned status, const char *content_type, char *text)
+{
     size_t size = text ? strlen (text) : 0;
     struct MHD_Response *response = MHD_create_response_from_buffer (
         size, text ? text : "", text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (!response)
         free (text);
     else if (text)
-        (void) MHD_add_response_header (
-            response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json; charset=utf-8");
+        (void) MHD_add_response_header (response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     s_answer (req, status, response);
 }
 
@@ -116,6 +121,8 @@ argos_http_queue (argos_http_req_t *req)
 {
     if (!req->response)
         return MHD_NO;
+    size_t route = req->route ? (size_t) (req->route - req->http->routes) : req->http->route_count;
+    req->http->counts[route][req->status / 100 % 6]++;
     enum MHD_Result rc = MHD_queue_response (req->connection, req->status, req->response);
     MHD_destroy_response (req->response);
     req->response = NULL;
@@ -147,6 +154,7 @@ s_stream_free (void *cls)
 {
     argos_http_stream_t *stream = cls;
     DL_DELETE (stream->http->streams, stream);
+    stream->http->stream_count--;
     if (stream->fd >= 0)
         (void) epoll_ctl (stream->http->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
     stream->closed (stream->arg);
@@ -169,6 +177,7 @@ argos_http_stream (argos_http_req_t *req, ssize_t (*fill) (void *arg, char *buff
     stream->arg = arg;
     stream->fd = info->connect_fd;
     DL_APPEND (req->http->streams, stream);
+    req->http->stream_count++;
     struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = stream };
     if (epoll_ctl (req->http->epoll, EPOLL_CTL_ADD, stream->fd, &event) != 0)
         stream->fd = -1; //  Then its end is seen by the next write

@@ -338,12 +338,13 @@ s_hash (const char *domain, const char *text, size_t size, char ret_hex[65])
 }
 
 void
-argos_run_id_of_key (const char *key, char *ret_run_id, char *ret_commit_id)
+argos_run_id_of_key (const char *owner, const char *key, char *ret_run_id, char *ret_commit_id)
 {
-    char hex[65];
-    s_hash ("run", key, strlen (key), hex);
+    char hex[65], scoped[512];
+    (void) snprintf (scoped, sizeof scoped, "%.64s\n%.400s", owner, key);
+    s_hash ("run", scoped, strlen (scoped), hex);
     (void) snprintf (ret_run_id, 37, "run_%.32s", hex);
-    s_hash ("", key, strlen (key), hex);
+    s_hash ("", scoped, strlen (scoped), hex);
     (void) snprintf (ret_commit_id, 46, "idem.%.40s", hex);
 }
 
@@ -351,7 +352,7 @@ argos_run_id_of_key (const char *key, char *ret_run_id, char *ret_commit_id)
 //  Out
 
 json_t *
-argos_run_request_inbound (const argos_run_request_t *self, const char *run_id,
+argos_run_request_inbound (const argos_run_request_t *self, const char *run_id, const char *account,
     const char *session_key, char *ret_lane, argos_run_problem_t *ret_problem)
 {
     char hex[65];
@@ -374,7 +375,7 @@ argos_run_request_inbound (const argos_run_request_t *self, const char *run_id,
         chat = json_string_value (session);
     (void) snprintf (ret_lane, ARGOS_RUN_SESSION_MAX + 1, "%s", chat);
     json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:o*,s:O*,s:O*,s:O*}", "source",
-        "platform", "api_server", "account", "main", "chat_id", chat, "chat_type", "dm", "user_id",
+        "platform", "api_server", "account", account, "chat_id", chat, "chat_type", "dm", "user_id",
         user, "text", self->text, "run_id", run_id, "session_id", session, "instructions",
         self->instructions, "history", self->history, "model", self->model);
     if (body && json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX)
@@ -398,10 +399,10 @@ s_cut (const char *text, size_t size, size_t max)
 }
 
 json_t *
-argos_run_request_row (const argos_run_request_t *self, const char *run_id)
+argos_run_request_row (const argos_run_request_t *self, const char *run_id, const char *owner)
 {
     const char *text = json_string_value (self->text);
     size_t size = s_cut (text, json_string_length (self->text), ARGOS_RUN_PREVIEW_MAX);
-    return json_pack ("{s:s,s:s,s:O*,s:s%}", "run_id", run_id, "owner", "api", "model", self->model,
+    return json_pack ("{s:s,s:s,s:O*,s:s%}", "run_id", run_id, "owner", owner, "model", self->model,
         "input", text, size);
 }

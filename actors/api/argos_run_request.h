@@ -49,20 +49,22 @@ bool argos_run_session_valid (const char *text, size_t size);
 //  Whether key is 1 to 255 visible ASCII characters.
 bool argos_run_idempotency_valid (const char *key);
 
-//  run_<32 hex> for an idempotency key, always the same; ret_run_id has 37 bytes. And the id of its
-//  commit, 46 bytes.
-void argos_run_id_of_key (const char *key, char *ret_run_id, char *ret_commit_id);
+//  run_<32 hex> for an idempotency key of an owner, always the same; ret_run_id has 37 bytes. And
+//  the id of its commit, 46 bytes.
+void argos_run_id_of_key (
+    const char *owner, const char *key, char *ret_run_id, char *ret_commit_id);
 
 //  Whether text is run_ and 32 lowercase hex digits.
 bool argos_run_id_valid (const char *text);
 
-//  The body of message.inbound for a run: new. session_key is the X-Hermes-Session-Key, NULL =
-//  none. ret_lane (257 bytes) gets the ordering key. NULL when it would be too large; then
-//  *ret_problem says so.
+//  The body of message.inbound for a run: new. account is the owner of the API key; session_key is
+//  the X-Hermes-Session-Key, NULL = none. ret_lane (257 bytes) gets the ordering key. NULL when it
+//  would be too large; then *ret_problem says so.
 json_t *argos_run_request_inbound (const argos_run_request_t *self, const char *run_id,
-    const char *session_key, char *ret_lane, argos_run_problem_t *ret_problem);
+    const char *account, const char *session_key, char *ret_lane, argos_run_problem_t *ret_problem);
 
 //  The body of run.create: new.
-json_t *argos_run_request_row (const argos_run_request_t *self, const char *run_id);
+json_t *argos_run_request_row (
+    const argos_run_request_t *self, const char *run_id, const char *owner);
 
 #endif

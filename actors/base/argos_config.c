@@ -53,6 +53,7 @@ static const struct {
     FIELD (INT, "http.port", http.port),
     FIELD (FLAG, "http.allow_unauthenticated_loopback", http.allow_unauthenticated_loopback),
     FIELD (INT, "http.max_concurrent_runs", http.max_concurrent_runs),
+    FIELD (TEXT, "http.model_name", http.model_name),
     FIELD (TEXT, "agent.system_prompt", agent.system_prompt),
     FIELD (INT, "agent.max_iterations", agent.max_iterations),
     FIELD (INT, "agent.max_turns", agent.max_turns),

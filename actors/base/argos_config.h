@@ -34,6 +34,7 @@ typedef struct {
     int port;                            //  Port to listen on, 0 = any free one
     bool allow_unauthenticated_loopback; //  Serve loopback without a key
     int max_concurrent_runs;             //  More are answered 429; 0 = no limit
+    const char *model_name;              //  Offered by /v1/models
     const char *const *cors_origins;     //  NULL-terminated, "" list when none
 } argos_config_http_t;
 

@@ -43,6 +43,8 @@ static const row_t s_rows[] = {
     { "API_SERVER_ENABLED", VALUE_FLAG, "http.enabled" },
     { "API_SERVER_HOST", VALUE_TEXT, "http.host" },
     { "API_SERVER_PORT", VALUE_INT, "http.port" },
+    { "API_SERVER_CORS_ORIGINS", VALUE_LIST, "http.cors_origins" },
+    { "API_SERVER_MODEL_NAME", VALUE_TEXT, "http.model_name" },
     { "QQ_GROUP_ALLOWED_USERS", VALUE_LIST, "platforms.qqbot.group_allowed_chats" },
     { "_GROUP_ALLOWED_USERS", VALUE_LIST, "group_allowed_users" },
     { "_GROUP_ALLOWED_CHATS", VALUE_LIST, "group_allowed_chats" },

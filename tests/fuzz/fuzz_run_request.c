@@ -22,7 +22,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         return 0;
     }
     json_t *inbound = argos_run_request_inbound (
-        &request, "run_00000000000000000000000000000001", NULL, lane, &problem);
+        &request, "run_00000000000000000000000000000001", "main", NULL, lane, &problem);
     if (inbound)
         FUZZ_CHECK (
             argos_schema_check ("message.inbound", inbound, reason, sizeof reason) == ARGOS_OK);

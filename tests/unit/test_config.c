@@ -105,7 +105,7 @@ without_a_file_all_defaults_hold (void **state)
     assert_string_equal (config->http.host, "127.0.0.1");
     assert_int_equal (config->http.port, 8642);
     assert_false (config->http.allow_unauthenticated_loopback);
-    assert_int_equal (config->http.max_concurrent_runs, 10);
+    assert_int_equal (config->http.max_concurrent_runs, 0);
     assert_null (config->http.cors_origins[0]);
     assert_int_equal (config->provider.kind, ARGOS_PROVIDER_REHEARSAL);
     assert_false (config->provider.configured);

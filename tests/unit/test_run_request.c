@@ -36,7 +36,8 @@ s_taken (const char *body, const char *session_key, char *ret_lane)
     argos_run_problem_t problem;
     if (argos_run_request_read (body, strlen (body), &request, &problem) != 0)
         fail_msg ("%s: %s", body, problem.message);
-    json_t *inbound = argos_run_request_inbound (&request, RUN, session_key, ret_lane, &problem);
+    json_t *inbound =
+        argos_run_request_inbound (&request, RUN, "main", session_key, ret_lane, &problem);
     argos_run_request_clear (&request);
     argos_run_request_clear (&request);
     assert_non_null (inbound);
@@ -132,7 +133,7 @@ history_that_is_too_large_in_all_is_refused (void **state)
             json_pack ("{s:s,s:s}", "role", "user", "content", text));
     char *body = json_dumps (root, 0);
     assert_int_equal (argos_run_request_read (body, strlen (body), &request, &problem), 0);
-    assert_null (argos_run_request_inbound (&request, RUN, NULL, lane, &problem));
+    assert_null (argos_run_request_inbound (&request, RUN, "main", NULL, lane, &problem));
     assert_int_equal (problem.status, 400);
     assert_string_equal (problem.code, "content_too_long");
     argos_run_request_clear (&request);
@@ -234,7 +235,7 @@ the_row_keeps_the_beginning_of_the_prompt (void **state)
         body[11 + 2 * i] = '\xC3', body[12 + 2 * i] = '\xA9';
     memcpy (body + 2011, "\"}", 3);
     assert_int_equal (argos_run_request_read (body, strlen (body), &request, &problem), 0);
-    json_t *row = argos_run_request_row (&request, RUN);
+    json_t *row = argos_run_request_row (&request, RUN, "api");
     s_equal (json_object_get (row, "owner"), "\"api\"");
     assert_null (json_object_get (row, "session_id"));
     assert_int_equal (json_string_length (json_object_get (row, "input")), 1023);
@@ -247,10 +248,10 @@ ids_follow_from_the_key (void **state)
 {
     (void) state;
     char run[37], commit[46], other[37];
-    argos_run_id_of_key ("k", run, commit);
+    argos_run_id_of_key ("main", "k", run, commit);
     assert_true (argos_run_id_valid (run));
     assert_string_equal (commit, "idem.8254c329a92850f6d539dd376f4816ee2764517d");
-    argos_run_id_of_key ("l", other, commit);
+    argos_run_id_of_key ("main", "l", other, commit);
     assert_string_not_equal (run, other);
 }
 
