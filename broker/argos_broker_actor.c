@@ -187,17 +187,23 @@ s_gone (void *arg, uint64_t conn)
 static void
 s_note_refused (broker_t *self)
 {
-    int64_t full = argos_meter_refused (ARGOS_METER_FULL) - self->refused[ARGOS_METER_FULL];
-    int64_t none = argos_meter_refused (ARGOS_METER_SHORT) - self->refused[ARGOS_METER_SHORT];
+    long long news[ARGOS_METER_REASONS];
+    bool any = false;
     char text[160];
-    if (!(full || none) || (self->refused_at && s_mono () - self->refused_at < REFUSED_MS))
+    for (argos_meter_reason_t reason = 0; reason < ARGOS_METER_REASONS; reason++) {
+        news[reason] = argos_meter_refused (reason) - self->refused[reason];
+        any = any || news[reason] > 0;
+    }
+    if (!any || (self->refused_at && s_mono () - self->refused_at < REFUSED_MS))
         return;
     self->refused_at = s_mono ();
-    self->refused[ARGOS_METER_FULL] += full;
-    self->refused[ARGOS_METER_SHORT] += none;
+    for (argos_meter_reason_t reason = 0; reason < ARGOS_METER_REASONS; reason++)
+        self->refused[reason] += news[reason];
     snprintf (text, sizeof text,
-        "connections refused: %lld at the limit of %d, %lld for want of descriptors",
-        (long long) full, self->connections, (long long) none);
+        "connections refused: %lld at the limit of %d, %lld beyond %d a second, %lld for want of "
+        "descriptors",
+        news[ARGOS_METER_FULL], self->connections, news[ARGOS_METER_FAST], ARGOS_METER_RATE,
+        news[ARGOS_METER_SHORT]);
     s_put_out (self, "", text);
 }
 

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DESCRIPTORS 65536
@@ -52,6 +53,7 @@ typedef struct {
     _Atomic bool watched;  //  Whether it may be cut
     _Atomic bool counted;  //  In s_open
     _Atomic int most;      //  A socket of ours that listens: open connections at most; 0 = not one
+    _Atomic int64_t paid;  //  Of such a socket: until when what it took is paid for, mono nsec
 } connection_t;
 
 static connection_t s_connections[DESCRIPTORS];
@@ -252,6 +254,24 @@ s_shed (int listener)
     SET (s_spare, s_open_spare ());
 }
 
+//  Whether a listener takes connections faster than it may: each is paid for by its part of a
+//  second, and a burst may be taken on credit.
+
+static bool
+s_is_fast (connection_t *listener)
+{
+    const int64_t price = 1000000000 / ARGOS_METER_RATE;
+    struct timespec at;
+    clock_gettime (CLOCK_MONOTONIC_COARSE, &at);
+    int64_t now = (int64_t) at.tv_sec * 1000000000 + at.tv_nsec, paid = GET (listener->paid);
+    if (paid < now)
+        paid = now;
+    if (paid - now > price * ARGOS_METER_BURST)
+        return true;
+    SET (listener->paid, paid + price);
+    return false;
+}
+
 //  A connection has come: takes it up or closes it. Returns its descriptor or -1.
 
 static int
@@ -259,11 +279,15 @@ s_admit (int listener, int fd)
 {
     connection_t *self = s_in_range (fd) ? &s_connections[fd] : NULL;
     int most = s_in_range (listener) ? GET (s_connections[listener].most) : 0;
+    bool fast = most && s_is_fast (&s_connections[listener]);
     bool full = most && self && atomic_fetch_add (&s_open, 1) >= most;
     if (self && most)
         SET (self->counted, true); //  So that the close below counts it out
-    if (full || fd >= GET (s_ceiling)) {
-        atomic_fetch_add (&s_refused[full ? ARGOS_METER_FULL : ARGOS_METER_SHORT], 1);
+    if (full || fast || fd >= GET (s_ceiling)) {
+        argos_meter_reason_t reason = full   ? ARGOS_METER_FULL
+                                      : fast ? ARGOS_METER_FAST
+                                             : ARGOS_METER_SHORT;
+        atomic_fetch_add (&s_refused[reason], 1);
         close (fd);
         errno = ECONNABORTED;
         return -1;

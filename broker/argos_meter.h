@@ -6,13 +6,13 @@
 //  without a limit; and its owner sees nothing of either. So this file defines listen(), accept(),
 //  accept4(), recv() and close(), which the dynamic linker gives to libzmq too.
 //
-//  A connection beyond the limit, or one that would take a descriptor of the reserve, is closed at
-//  once; its peer sees it end and comes again later. No accept of this process fails for want of
-//  descriptors: then the connection is closed by a descriptor that is kept for that. Frames are
-//  counted where they are read, by the framing of ZMTP 3. Each costs its size and
-//  ARGOS_METER_FRAME, for a frame without a byte takes memory as well. A connection that is further
-//  ahead of what its owner was given than the limit, or that does not speak ZMTP 3, is shut down at
-//  once, in the thread that reads. Other sockets pass through untouched. Thread-safe.
+//  A connection beyond the limit or faster than the rate, or one that would take a descriptor of
+//  the reserve, is closed at once; its peer sees it end and comes again later. No accept of this
+//  process fails for want of descriptors: then the connection is closed by a descriptor that is
+//  kept for that. Frames are counted where they are read, by the framing of ZMTP 3. Each costs its
+//  size and ARGOS_METER_FRAME, for a frame without a byte takes memory as well. A connection that
+//  is further ahead of what its owner was given than the limit, or that does not speak ZMTP 3, is
+//  shut down at once, in the thread that reads. Other sockets pass through untouched. Thread-safe.
 
 #ifndef ARGOS_METER_H
 #define ARGOS_METER_H
@@ -24,11 +24,14 @@
 
 #define ARGOS_METER_CONNECTIONS 8192 //  Twice the sessions that a broker takes
 #define ARGOS_METER_RESERVE 256      //  Descriptors that no connection takes
+#define ARGOS_METER_RATE 500         //  Connections a second that a socket takes for long
+#define ARGOS_METER_BURST 1024       //  And at once, after a time of rest
 
 //  Why a connection was closed at once
 
 typedef enum {
     ARGOS_METER_FULL,  //  The limit of connections
+    ARGOS_METER_FAST,  //  The rate
     ARGOS_METER_SHORT, //  The descriptors
     ARGOS_METER_REASONS
 } argos_meter_reason_t;
@@ -43,7 +46,8 @@ void argos_meter_limit (int64_t cost);
 int argos_meter_admit (int most);
 
 //  A socket that this thread makes listen from now on is ours: what it accepts is watched and
-//  counted, and closed at once when already so many are open as the others and it have accepted.
+//  counted, and closed at once when already so many are open as the others and it have accepted, or
+//  when more come than ARGOS_METER_BURST and then ARGOS_METER_RATE a second.
 //  0 = no longer ours. Descriptors over 65,535 are not watched.
 void argos_meter_listen (int most);
 

@@ -1,5 +1,6 @@
 """How many connections there can be, and what one may do before it is a peer: limits of the broker's doors, over ipc and tcp."""
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -112,6 +113,23 @@ def test_a_part_that_is_too_large_ends_the_connection(doors):
     fits.send_multipart([b"AR1", b'{"type":"ping","id":"p"}', b"", b"{}" + b" " * (PART_MAX - 2)])
     assert hear(fits)[0]["type"] == "pong"
     fits.close()
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+def test_who_knocks_without_end_is_not_let_in_each_time(doors, tcp):
+    peer = Peer(doors.endpoint, "honest")
+
+    def knock():
+        for _ in range(200):
+            sock = socket.socket(socket.AF_INET if tcp else socket.AF_UNIX)
+            sock.setblocking(False)
+            sock.connect_ex(("127.0.0.1", doors.tcp_port) if tcp else doors.endpoint[len("ipc://"):])
+            sock.close()
+        works(peer)
+        return re.search(r"[1-9]\d* beyond 500 a second", doors.text())
+
+    wait_until(knock)
+    Peer(doors.endpoint, "late").close()
 
 
 def test_256_connections_may_wait_at_each_door(doors):
