@@ -5,12 +5,14 @@
 
 #include "argos_agent_priv.h"
 #include "argos_out.h"
+#include "argos_reply.h"
 #include "argos_route_key.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#define HINT_MAX 256   //  Bytes of what people can do about it
 #define ERROR_MAX 4096 //  Bytes of the sentence of a failed run
 
 static argos_peer_part_t *
@@ -301,7 +303,10 @@ s_failed (parts_t *self, const turn_t *turn)
     s_account (self, turn);
     s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
-    s_deliver (self, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), error);
+    char told[ERROR_MAX + HINT_MAX];
+    const char *hint = argos_reply_hint (error);
+    snprintf (told, sizeof told, "%s%s%s", error, *hint ? "\n" : "", hint);
+    s_deliver (self, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), told);
 }
 
 static void
@@ -322,8 +327,12 @@ s_completed (parts_t *self, const turn_t *turn)
     s_closed (self, turn->body, turn->run_id);
     s_entry (self, turn->run_id, "run.completed", true,
         json_pack ("{s:s, s:o}", "output", text, "usage", s_usage (turn)));
-    s_deliver (self, turn->body, turn->run_id, "answer", s_words (turn->body, "completed", ""),
-        *text ? text : s_words (turn->body, "empty", "(empty)"));
+    const char *said = agent_reply (turn->body, text);
+    if (said)
+        s_deliver (
+            self, turn->body, turn->run_id, "answer", s_words (turn->body, "completed", ""), said);
+    else
+        s_over (self, turn->body, turn->run_id, NULL);
 }
 
 static void

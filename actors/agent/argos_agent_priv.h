@@ -217,6 +217,10 @@ void turn_pump (turn_t *self);
 //  argos_agent_parts.c
 void parts_of_job (const turn_t *self, job_t job, parts_t *parts);
 
+//  argos_agent_reply.c
+//  What the chat of the request gets of an answer, borrowed; NULL = nothing.
+const char *agent_reply (const json_t *request, const char *text);
+
 //  argos_agent_stop.c
 void turn_mail (turn_t *self, const argos_peer_msg_t *msg);
 void turn_head_mail (turn_t *self, const argos_peer_msg_t *msg);

@@ -13,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPLY_MAX 67108864 //  Bytes of a reply
-#define FAILED_MAX 1024    //  Texts remembered
-#define CALLS_MAX 16       //  Tool calls of one answer
-#define PIECES_MAX 256     //  Text chunks of one answer
-#define SLOW_MAX 100000    //  Tokens of a slow answer
-#define BIG_MAX 8388608    //  Bytes of a big answer
+#define REPLY_MAX 67108864    //  Bytes of a reply
+#define FAILED_MAX 1024       //  Texts remembered
+#define CALLS_MAX 16          //  Tool calls of one answer
+#define PIECES_MAX 256        //  Text chunks of one answer
+#define SLOW_MAX 100000       //  Tokens of a slow answer
+#define SAY_SIZE ((size_t) 5) //  Bytes of "!say "
+#define BIG_MAX 8388608       //  Bytes of a big answer
 
 struct argos_rehearsal_script {
     uint64_t failed[FAILED_MAX]; //  Hashes of texts that have failed once, 0 = free
@@ -365,6 +366,13 @@ s_cut (argos_rehearsal_reply_t *reply)
 }
 
 static void
+s_repeat (const s_request_t *request, argos_rehearsal_reply_t *reply)
+{
+    size_t skip = request->text_size < SAY_SIZE ? request->text_size : SAY_SIZE;
+    s_say (request, reply, request->text + skip, request->text_size - skip);
+}
+
+static void
 s_play (argos_rehearsal_script_t *self, const s_request_t *request, argos_rehearsal_reply_t *reply)
 {
     s_call_t calls[CALLS_MAX];
@@ -389,6 +397,8 @@ s_play (argos_rehearsal_script_t *self, const s_request_t *request, argos_rehear
         s_cut (reply);
     else if (s_word (request, "!big"))
         s_big (request, reply);
+    else if (s_word (request, "!say"))
+        s_repeat (request, reply);
     else {
         argos_text_t echo;
         argos_text_init (&echo, REPLY_MAX);

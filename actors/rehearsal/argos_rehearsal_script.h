@@ -9,6 +9,7 @@
 //      !html               status 200 with a web page
 //      !cut                an event stream that breaks off in the middle of a line
 //      !big N              N bytes of text (at most 8 MiB)
+//      !say TEXT           exactly that text
 //      anything else       "You said: ..."
 
 #ifndef ARGOS_REHEARSAL_SCRIPT_H

@@ -41,6 +41,13 @@ class Talk(Chat):
             pass
         return self.run(run_id)
 
+    def ask_turn(self, text):
+        """Say it; the text of the answer."""
+        run_id = self.say(text)
+        while (body := self.hear()).get("run_id") != run_id:
+            pass
+        return body["text"]
+
     def key(self):
         return f"agent:main:test:dm:{self.chat}"
 
