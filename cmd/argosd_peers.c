@@ -57,7 +57,7 @@ struct argosd_peers {
     const char *core_token;                        //  For children
     const char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters
     char files[PATH_MAX];                          //  Folder of the tool attachment
-    char *system_prompt;                           //  Of the agents; ours
+    json_t *settings;                              //  Of the agents at their start; ours
     argos_rehearsal_config_t rehearsal;            //  Its settings
     size_t count;                                  //  Peers
     peer_t peers[PEERS_MAX];                       //  They
@@ -96,10 +96,9 @@ s_set_agent (argosd_peers_t *self, peer_t *peer)
         snprintf (settings->problem, sizeof settings->problem, "%s", provider->problem);
     snprintf (settings->base_url, sizeof settings->base_url, "%s", provider->base_url);
     snprintf (settings->model, sizeof settings->model, "%s", provider->model);
-    if (!self->system_prompt)
-        self->system_prompt = strdup (self->config->agent.system_prompt);
-    agent->system_prompt = self->system_prompt;
-    agent->max_iterations = self->config->agent.max_iterations;
+    if (!self->settings)
+        self->settings = json_deep_copy (self->config->settings);
+    agent->settings = self->settings;
     agent->slots = self->config->agent.max_turns;
     agent->looping = argosd_restarts_loop (self->home->path);
 }
@@ -369,7 +368,7 @@ argosd_peers_destroy (argosd_peers_t **self_p)
         free (self->peers[i].command);
         argos_secret_free (&self->peers[i].secret);
     }
-    free (self->system_prompt);
+    json_decref (self->settings);
     explicit_bzero (self, sizeof *self); //  Keys and tokens
     free (self);
     *self_p = NULL;

@@ -156,12 +156,10 @@ s_handle_command (void *arg, zmsg_t *msg)
         return;
     }
     json_t *config = argos_actor_settings (msg);
-    json_t *settings = json_object_get (config, "agent");
-    if (settings) {
+    if (config) {
         json_decref (self->settings);
-        self->settings = json_incref (settings);
+        self->settings = config;
     }
-    json_decref (config);
 }
 
 static void
@@ -204,15 +202,20 @@ s_copy_config (agent_t *self, const argos_agent_config_t *config)
     if (self->config.slots <= 0)
         self->config.slots = SLOTS;
     self->config.system_prompt = NULL;
-    self->settings = json_pack ("{s:s, s:i}", "system_prompt",
-        config->system_prompt ? config->system_prompt : "", "max_iterations",
-        self->config.max_iterations);
+    self->config.settings = NULL;
+    if (config->settings)
+        self->settings = json_deep_copy (config->settings);
+    else
+        self->settings = json_pack ("{s:{s:s, s:i}}", "agent", "system_prompt",
+            config->system_prompt ? config->system_prompt : "", "max_iterations",
+            self->config.max_iterations);
 }
 
 static agent_t *
 s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
 {
-    static const char *const types[] = { "turn.request", "turn.stop", "session.end", NULL };
+    static const char *const types[] = { "turn.request", "turn.stop", "session.end",
+        "question.answer", NULL };
     agent_t *self = (agent_t *) calloc (1, sizeof *self);
     if (!self)
         abort ();

@@ -24,6 +24,7 @@
 typedef struct {
     argos_link_t link;                  //  To the broker; copied before READY
     argos_provider_settings_t provider; //  Who answers
+    json_t *settings;                   //  All of them; NULL = the next two alone. Copied
     char *system_prompt;                //  First message of each conversation; NULL = none. Copied
     int max_iterations;                 //  Calls of the model in one turn; 0 = 90
     int slots;                          //  Turns at a time; 0 = 1000

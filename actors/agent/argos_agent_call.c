@@ -24,7 +24,7 @@ static const char s_restarted[] = "This turn was interrupted by a restart and is
 static int64_t
 s_max_iterations (const turn_t *self)
 {
-    return json_integer_value (json_object_get (self->settings, "max_iterations"));
+    return argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations");
 }
 
 static void
@@ -144,7 +144,7 @@ turn_call (turn_t *self)
                                  extra && *extra ? "\n\n" : "", s_restarted) < 0)
         abort ();
     argos_request_t request = { .model = model && *model && !rehearsal ? model : NULL,
-        .system = json_string_value (json_object_get (self->settings, "system_prompt")),
+        .system = argos_setting_text (self->settings, NULL, NULL, "agent.system_prompt"),
         .extra = last   ? s_last_call
                  : note ? note
                         : extra,

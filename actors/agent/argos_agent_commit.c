@@ -30,6 +30,7 @@ s_mark_results (turn_t *self)
         count += tool->storing;
     }
     turn_mark_steers (self);
+    turn_mark_replies (self);
 }
 
 static argos_err_t
@@ -147,6 +148,7 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
     for (size_t i = 0; i < self->tool_count; i++)
         self->tools[i].storing = false;
     turn_steers_settled (self, answer->code == ARGOS_OK && job == JOB_RESULTS);
+    turn_replies_settled (self, answer->code == ARGOS_OK && job == JOB_RESULTS);
     if (answer->code == ARGOS_FENCED || answer->code == ARGOS_GONE)
         turn_lost (self);
     else if (answer->code != ARGOS_OK) {
@@ -161,7 +163,8 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
             self->flying_last = job;
             turn_look (self, "agent:end");
         }
-        turn_event (self, ARGOS_TURN_ACCEPTED);
+        turn_event (self,
+            job == JOB_OPEN && self->tool_count ? ARGOS_TURN_ACCEPTED_TOOLS : ARGOS_TURN_ACCEPTED);
     }
 }
 

@@ -18,24 +18,26 @@ typedef struct {
     unsigned epoch; //  Of the turn when it was asked
 } s_ticket_t;
 
-//  Rows of this run: the user's message, texts, and calls that have no result
-static void
+//  Rows of this run: the user's message, texts, and calls that have no result. Whether there are
+//  any.
+static bool
 s_find_own (turn_t *self)
 {
-    json_t *open = json_object (); //  {call id: tool name}
     size_t i, j;
+    json_object_clear (self->open);
     json_t *row, *call;
+    bool own = false;
     json_array_foreach (self->rows, i, row) {
         const char *run_id = json_string_value (json_object_get (row, "run_id"));
         const char *role = json_string_value (json_object_get (row, "role"));
         if (!run_id || !role || strcmp (run_id, self->run_id) != 0)
             continue;
-        self->resumed = true;
+        own = true;
         if (strcmp (role, "user") == 0)
             self->user_stored = true;
         else if (strcmp (role, "tool") == 0) {
             const char *id = json_string_value (json_object_get (row, "tool_call_id"));
-            json_object_del (open, id ? id : "");
+            json_object_del (self->open, id ? id : "");
         }
         else if (strcmp (role, "assistant") == 0) {
             self->iterations++;
@@ -43,19 +45,38 @@ s_find_own (turn_t *self)
                 self->segment++;
             json_array_foreach (json_object_get (row, "tool_calls"), j, call) {
                 const char *id = json_string_value (json_object_get (call, "id"));
-                json_t *name = json_object_get (json_object_get (call, "function"), "name");
+                const json_t *name = json_object_get (json_object_get (call, "function"), "name");
                 if (id && json_is_string (name))
-                    json_object_set (open, id, name);
+                    json_object_set (self->open, id, call);
             }
         }
     }
+    return own;
+}
+
+static bool
+s_waits (const turn_t *self, const char *id)
+{
+    for (size_t i = 0; i < self->tool_count; i++)
+        if (strcmp (self->tools[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+//  A call that waits for nobody and has no result was under way when the turn was interrupted
+static void
+s_find_unknown (turn_t *self)
+{
     const char *id;
-    json_t *name;
-    json_object_foreach (open, id, name)
-        json_array_append_new (self->unknown,
-            json_pack ("{s:s, s:s, s:s, s:O, s:s}", "role", "tool", "content", s_unknown_text,
-                "tool_call_id", id, "tool_name", name, "run_id", self->run_id));
-    json_decref (open);
+    json_t *call;
+    json_array_clear (self->unknown);
+    json_object_foreach (self->open, id, call)
+        if (!s_waits (self, id))
+            json_array_append_new (
+                self->unknown, json_pack ("{s:s, s:s, s:s, s:O, s:s}", "role", "tool", "content",
+                                   s_unknown_text, "tool_call_id", id, "tool_name",
+                                   json_object_get (json_object_get (call, "function"), "name"),
+                                   "run_id", self->run_id));
 }
 
 //  The stored rows are replaced by the history that came with the request; those of this run stay
@@ -75,11 +96,13 @@ s_use_history (turn_t *self, json_t *history)
     self->rows = rows;
 }
 
-static void
-s_loaded (turn_t *self)
+//  A turn that was parked goes on as if nothing had happened
+void
+turn_found (turn_t *self)
 {
     json_t *history = json_object_get (self->body, "history");
-    s_find_own (self);
+    s_find_unknown (self);
+    self->resumed = self->resumed || (self->own_rows && !self->tool_count);
     if (json_is_array (history))
         s_use_history (self, history);
     json_array_extend (self->rows, self->unknown);
@@ -87,8 +110,22 @@ s_loaded (turn_t *self)
         json_array_append_new (
             self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", self->user));
     bool long_text = !self->user_stored && json_string_length (self->user) > AGENT_USER_MAX;
-    bool open = self->resumed || long_text;
-    turn_event (self, open ? ARGOS_TURN_LOADED_OPEN : ARGOS_TURN_LOADED);
+    bool open = self->resumed || long_text || json_array_size (self->unknown);
+    const mail_t *mail = turn_own_mail (self);
+    turn_event (self, mail && mail->own  ? ARGOS_TURN_STOP
+                      : open             ? ARGOS_TURN_LOADED_OPEN
+                      : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
+                                         : ARGOS_TURN_LOADED);
+}
+
+static void
+s_loaded (turn_t *self)
+{
+    self->own_rows = s_find_own (self);
+    if (json_object_size (self->open))
+        turn_find_questions (self);
+    else
+        turn_found (self);
 }
 
 static void

@@ -4,63 +4,13 @@
 //  so that the largest done stays below 2 MiB.
 
 #include "argos_agent_priv.h"
-#include "argos_out.h"
 #include "argos_reply.h"
-#include "argos_route_key.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #define HINT_MAX 256   //  Bytes of what people can do about it
 #define ERROR_MAX 4096 //  Bytes of the sentence of a failed run
-
-static argos_peer_part_t *
-s_part (parts_t *self, const char *type, json_t *body)
-{
-    assert (self->count < 64); //  What is built here is counted
-    argos_peer_part_t *part = &self->parts[self->count];
-    *part = (argos_peer_part_t){ .type = type, .to = self->to[self->count], .body = body };
-    self->count++;
-    return part;
-}
-
-static void
-s_store (parts_t *self, const char *type, json_t *body)
-{
-    snprintf (self->to[self->count], sizeof self->to[0], "store");
-    s_part (self, type, body);
-}
-
-static void
-s_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t *body)
-{
-    snprintf (self->to[self->count], sizeof self->to[0], "topic:run.%s", run_id);
-    argos_peer_part_t *part = s_part (self, type, body);
-    part->durable = true;
-    part->last = last;
-}
-
-static void
-s_copy (json_t *target, const char *name, json_t *value)
-{
-    if (json_is_string (value))
-        json_object_set (target, name, value);
-}
-
-//  The run is over, for the adapter of the chat
-static void
-s_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery)
-{
-    size_t at = self->count;
-    const char *service = json_string_value (json_object_get (request, "deliver"));
-    if (argos_out_topic (service, self->to[at], sizeof self->to[at]) != 0)
-        return;
-    s_part (self, ARGOS_OUT_TYPE,
-        argos_out_body (json_object_get (request, "source"),
-            json_string_value (json_object_get (request, "reply_to")), run_id, "done", delivery))
-        ->durable = true;
-}
 
 //  What of a task's own words is called `name`; absent when the turn is no task
 static const char *
@@ -77,7 +27,7 @@ s_closed (parts_t *self, const json_t *request, const char *run_id)
 {
     const char *task = s_words (request, "id", NULL);
     if (task)
-        s_entry (self, run_id, "agent.closed", false, json_pack ("{s:s}", "task", task));
+        parts_entry (self, run_id, "agent.closed", false, json_pack ("{s:s}", "task", task));
 }
 
 //  An answer to the chat that the request came from, when it has one; `before` and text together
@@ -85,25 +35,11 @@ static void
 s_deliver (parts_t *self, const json_t *request, const char *run_id, const char *kind,
     const char *before, const char *text)
 {
-    const char *service = json_string_value (json_object_get (request, "deliver"));
-    const json_t *source = json_object_get (request, "source");
-    size_t at = self->count;
-    if (!service || argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0) {
-        s_over (self, request, run_id, NULL);
-        return;
-    }
-    json_t *body =
-        json_pack ("{s:s, s:s+, s:s}", "kind", kind, "text", before, text, "run_id", run_id);
-    s_copy (body, "chat_id", json_object_get (source, "chat_id"));
-    s_copy (body, "thread_id", json_object_get (source, "thread_id"));
-    s_copy (body, "reply_to", json_object_get (request, "reply_to"));
-    snprintf (self->to[at], sizeof self->to[at], "service:%s", service);
-    snprintf (self->id[at], sizeof self->id[at], "%s.%s", run_id, kind);
-    argos_peer_part_t *part = s_part (self, "deliver.request", body);
-    part->durable = true;
-    part->id = self->id[at];
-    part->key = self->key[at];
-    s_over (self, request, run_id, self->id[at]);
+    char id[64];
+    snprintf (id, sizeof id, "%s.%s", run_id, kind);
+    bool told = parts_chat (self, request, id,
+        json_pack ("{s:s, s:s+, s:s}", "kind", kind, "text", before, text, "run_id", run_id));
+    parts_over (self, request, run_id, told ? id : NULL);
 }
 
 static json_t *
@@ -117,7 +53,7 @@ static void
 s_append (parts_t *self, const turn_t *turn, json_t *rows)
 {
     if (json_array_size (rows))
-        s_store (self, "session.append",
+        parts_store (self, "session.append",
             json_pack ("{s:s, s:O}", "session_id", turn->session, "messages", rows));
     json_decref (rows);
 }
@@ -152,7 +88,7 @@ s_account (parts_t *self, const turn_t *turn)
         return;
     if (!model || !*model || provider->kind == ARGOS_PROVIDER_REHEARSAL)
         model = *provider->model ? provider->model : kind;
-    s_store (self, "usage.add",
+    parts_store (self, "usage.add",
         json_pack ("{s:s, s:s, s:s, s:i, s:I, s:I}", "session_id", turn->session, "model", model,
             "provider", kind, "calls", turn->iterations, "input_tokens",
             (json_int_t) turn->input_tokens, "output_tokens", (json_int_t) turn->output_tokens));
@@ -162,7 +98,7 @@ static void
 s_text_entry (parts_t *self, const turn_t *turn)
 {
     if (turn->text && *turn->text)
-        s_entry (self, turn->run_id, "turn.text", false,
+        parts_entry (self, turn->run_id, "turn.text", false,
             json_pack ("{s:I, s:s}", "segment", (json_int_t) turn->segment, "text", turn->text));
 }
 
@@ -175,12 +111,12 @@ s_open (parts_t *self, const turn_t *turn)
     json_array_extend (rows, turn->unknown);
     s_append (self, turn, rows);
     if (turn->resumed || turn->shown)
-        s_entry (self, turn->run_id, "turn.restarted", false,
+        parts_entry (self, turn->run_id, "turn.restarted", false,
             json_pack ("{s:I}", "attempt", (json_int_t) turn->attempt));
     size_t i;
     json_t *row;
     json_array_foreach (turn->unknown, i, row)
-        s_entry (self, turn->run_id, "tool.completed", false,
+        parts_entry (self, turn->run_id, "tool.completed", false,
             json_pack ("{s:O, s:O, s:f, s:b}", "tool", json_object_get (row, "tool_name"),
                 "tool_call_id", json_object_get (row, "tool_call_id"), "duration", 0.0, "error",
                 1));
@@ -203,6 +139,19 @@ s_preview (const tool_t *tool, char *target)
     argos_utf8_add (&valid, target, size);
     snprintf (target, 201, "%s", argos_text_str (&valid));
     argos_text_clear (&valid);
+}
+
+//  It begins, for who looks on
+void
+parts_started (parts_t *self, const turn_t *turn, const tool_t *tool)
+{
+    char preview[201];
+    if (!tool->known || tool->broken)
+        return;
+    s_preview (tool, preview);
+    parts_entry (self, turn->run_id, "tool.started", false,
+        json_pack (
+            "{s:s, s:s, s:s}", "tool", tool->name, "tool_call_id", tool->id, "preview", preview));
 }
 
 static json_t *
@@ -229,16 +178,10 @@ s_calls (parts_t *self, const turn_t *turn)
     json_array_append_new (rows, s_calls_row (turn));
     s_append (self, turn, rows);
     s_text_entry (self, turn);
-    for (size_t i = 0; i < turn->tool_count; i++) {
-        const tool_t *tool = &turn->tools[i];
-        char preview[201];
-        if (!tool->known || tool->broken)
-            continue;
-        s_preview (tool, preview);
-        s_entry (self, turn->run_id, "tool.started", false,
-            json_pack ("{s:s, s:s, s:s}", "tool", tool->name, "tool_call_id", tool->id, "preview",
-                preview));
-    }
+    for (size_t i = 0; i < turn->tool_count; i++)
+        if (!turn->tools[i].question && !turn->tools[i].result)
+            parts_started (self, turn, &turn->tools[i]);
+    parts_ask (self, turn);
 }
 
 static bool
@@ -252,8 +195,9 @@ s_is_error (const tool_t *tool)
 static void
 s_completed_entry (parts_t *self, const turn_t *turn, const tool_t *tool)
 {
-    if (tool->known && !tool->broken)
-        s_entry (self, turn->run_id, "tool.completed", false,
+    if (tool->known && !tool->broken &&
+        (tool->question ? tool->allowed && tool->settled : !tool->denied))
+        parts_entry (self, turn->run_id, "tool.completed", false,
             json_pack ("{s:s, s:s, s:f, s:b}", "tool", tool->name, "tool_call_id", tool->id,
                 "duration", tool->seconds, "error", s_is_error (tool)));
 }
@@ -263,12 +207,12 @@ static void
 s_steered (parts_t *self, const steer_t *steer)
 {
     const char *run_id = json_string_value (json_object_get (steer->body, "run_id"));
-    s_store (self, "run.finish",
+    parts_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s}", "run_id", run_id, "state", "completed", "output", ""));
-    s_entry (self, run_id, "run.completed", true,
+    parts_entry (self, run_id, "run.completed", true,
         json_pack ("{s:s, s:{s:i, s:i, s:i}}", "output", "", "usage", "input_tokens", 0,
             "output_tokens", 0, "total_tokens", 0));
-    s_over (self, steer->body, run_id, NULL);
+    parts_over (self, steer->body, run_id, NULL);
 }
 
 static void
@@ -282,6 +226,10 @@ s_results (parts_t *self, const turn_t *turn, bool storing)
         if (storing && turn->steers[i].storing)
             json_array_append_new (rows, steer_row (turn, &turn->steers[i]));
     s_append (self, turn, rows);
+    if (storing)
+        parts_settle (self, turn);
+    else
+        parts_drop_questions (self, turn);
     for (size_t i = 0; i < turn->tool_count; i++)
         if (!turn->tools[i].stored && turn->tools[i].storing == storing)
             s_completed_entry (self, turn, &turn->tools[i]);
@@ -297,12 +245,12 @@ s_failed (parts_t *self, const turn_t *turn)
     size_t size = argos_utf8_cut (turn->error, strlen (turn->error), sizeof error - 1);
     memcpy (error, turn->error, size);
     error[size] = 0;
-    s_store (self, "run.finish",
+    parts_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "failed", "error",
             error, "usage", s_usage (turn)));
     s_account (self, turn);
     s_closed (self, turn->body, turn->run_id);
-    s_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
+    parts_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
     char told[ERROR_MAX + HINT_MAX];
     const char *hint = argos_reply_hint (error);
     snprintf (told, sizeof told, "%s%s%s", error, *hint ? "\n" : "", hint);
@@ -319,33 +267,34 @@ s_completed (parts_t *self, const turn_t *turn)
             rows, json_pack ("{s:s, s:s, s:s, s:s}", "role", "assistant", "content", text, "run_id",
                       turn->run_id, "finish_reason", turn->finish));
     s_append (self, turn, rows);
-    s_store (self, "run.finish",
+    parts_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "completed", "output",
             text, "usage", s_usage (turn)));
     s_account (self, turn);
     s_text_entry (self, turn);
     s_closed (self, turn->body, turn->run_id);
-    s_entry (self, turn->run_id, "run.completed", true,
+    parts_entry (self, turn->run_id, "run.completed", true,
         json_pack ("{s:s, s:o}", "output", text, "usage", s_usage (turn)));
     const char *said = agent_reply (turn->body, text);
     if (said)
         s_deliver (
             self, turn->body, turn->run_id, "answer", s_words (turn->body, "completed", ""), said);
     else
-        s_over (self, turn->body, turn->run_id, NULL);
+        parts_over (self, turn->body, turn->run_id, NULL);
 }
 
 static void
 s_cancelled (parts_t *self, const json_t *request, const char *run_id, const mail_t *mail)
 {
     const char *reason = mail ? mail->reason : "";
-    s_store (self, "run.finish", json_pack ("{s:s, s:s}", "run_id", run_id, "state", "cancelled"));
+    parts_store (
+        self, "run.finish", json_pack ("{s:s, s:s}", "run_id", run_id, "state", "cancelled"));
     s_closed (self, request, run_id);
-    s_entry (self, run_id, "run.cancelled", true,
+    parts_entry (self, run_id, "run.cancelled", true,
         *reason ? json_pack ("{s:s}", "reason", reason) : json_object ());
     const char *failed = s_words (request, "failed", NULL);
     if (mail && mail->quiet)
-        s_over (self, request, run_id, NULL);
+        parts_over (self, request, run_id, NULL);
     else if (failed)
         s_deliver (self, request, run_id, "notice", failed, *reason ? reason : "stopped");
     else
@@ -382,7 +331,7 @@ s_stopped (parts_t *self, const turn_t *turn)
     }
     for (size_t i = 0; i < turn->mail_count; i++)
         if (turn->mails[i].end) {
-            s_store (self, "session.close",
+            parts_store (self, "session.close",
                 json_pack ("{s:s, s:s}", "id", turn->session, "reason", turn->mails[i].reason));
             break;
         }

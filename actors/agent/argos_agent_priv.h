@@ -10,11 +10,13 @@
 #include "argos_agent_actor.h"
 #include "argos_delta.h"
 #include "argos_due.h"
+#include "argos_setting.h"
 #include "argos_shell.h"
 #include "argos_turn.h"
 
 #define AGENT_MAILS_MAX 60      //  Side messages of one turn; more stay in the lane
 #define AGENT_STEERS_MAX 8      //  Texts for the running turn that are at hand; more stay there
+#define AGENT_ANSWERS_MAX 16    //  Answers of people that are at hand; more stay in the lane
 #define AGENT_CLEAR_MAX 16      //  Queued runs cancelled by one commit, four parts each
 #define AGENT_RESULT_MAX 4      //  Tool results stored by one commit
 #define AGENT_OUTPUT_MAX 100000 //  Bytes of a tool's output that the model gets
@@ -55,6 +57,14 @@ typedef struct {
     bool storing; //  In the commit in flight
 } steer_t;
 
+//  An answer of people to a question: a question.answer in our lane
+
+typedef struct {
+    int64_t seq;  //  Its place in the lane
+    json_t *body; //  Its body
+    bool taking;  //  In the commit in flight
+} reply_t;
+
 //  A tool call of the newest answer
 
 typedef struct {
@@ -69,6 +79,14 @@ typedef struct {
     bool broken;          //  Its arguments were no JSON
     bool sent;            //  tool.call has been sent
     bool storing, stored; //  Its result is in the commit in flight; is stored
+    json_t *question;     //  What is asked of people, as its record is to be; NULL = nothing
+    json_t *verdict;      //  The same with what became of it; NULL = nothing yet
+    int64_t version;      //  Of its record as it was read, 0 = not read
+    bool denied;          //  We have refused it before it began
+    bool taken;           //  Somebody has answered; the answer itself is on its way to us
+    bool allowed;         //  It was asked for, and may be run
+    bool settling;        //  What became of it is in the commit in flight
+    bool settled;         //  That is stored
 } tool_t;
 
 struct turn {
@@ -83,10 +101,11 @@ struct turn {
     char key[1025];                      //  Lane
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
-    json_t *settings;                    //  Block agent of the settings that it began with
+    json_t *settings;                    //  Settings that it began with
     json_t *user;                        //  What the user says: its text, and a note for each file
     bool resumed;                        //  There was an attempt before: say turn.restarted
     bool effects;                        //  An outside effect has begun
+    bool own_rows;                       //  The transcript had rows of this run
     bool user_stored;                    //  The user's message is in the transcript
     bool shown;                          //  Text of this call has been published
     bool calls_stored;                   //  They are in the transcript
@@ -95,6 +114,9 @@ struct turn {
     int refusals;                        //  Refused commits
     json_t *rows;                        //  Conversation for the next call
     int64_t load_after;                  //  Last row that was loaded
+    json_t *open;                        //  {id: call} of this run without a result, at the start
+    size_t finding;                      //  Records that are on their way
+    bool find_failed;                    //  One of them could not be read
     json_t *unknown;                     //  Tool rows that say that an outcome is unknown
     argos_call_t *call;                  //  Provider call in flight
     const argos_answer_t *answer;        //  Its answer so far; borrowed while call is set
@@ -114,12 +136,15 @@ struct turn {
     size_t mail_count;                //  How many
     steer_t steers[AGENT_STEERS_MAX]; //  Texts for this turn, not taken yet
     size_t steer_count;               //  How many
-    size_t steers_seen, steers_told;  //  Of this lease so far; when the last done was sent
-    json_t *queued;                   //  Messages of the lane to be cancelled by the next commit
-    job_t flying_last;                //  The done that was accepted, JOB_NONE = none yet
-    job_t want;                       //  Commit to be sent next
-    job_t flying;                     //  Commit in flight
-    unsigned flying_epoch;            //  Its epoch
+    reply_t replies[AGENT_ANSWERS_MAX]; //  Answers of people, not taken yet
+    size_t reply_count;                 //  How many
+    size_t sides;                    //  Side messages of this lease that are no stop and not taken
+    size_t steers_seen, steers_told; //  The same, taken or not; when the last done was sent
+    json_t *queued;                  //  Messages of the lane to be cancelled by the next commit
+    job_t flying_last;               //  The done that was accepted, JOB_NONE = none yet
+    job_t want;                      //  Commit to be sent next
+    job_t flying;                    //  Commit in flight
+    unsigned flying_epoch;           //  Its epoch
 };
 
 struct agent {
@@ -130,7 +155,7 @@ struct agent {
     argos_shell_t *shell;          //  Loop
     argos_peer_t *peer;            //  Its peer
     argos_provider_t *provider;    //  NULL when it has a problem
-    json_t *settings;              //  Block agent of the newest settings
+    json_t *settings;              //  The newest settings
     json_t *tools;                 //  What is offered to the model
     argos_due_t due;               //  Timers of turns
     turn_t *turns;                 //  All that are not over
@@ -177,6 +202,32 @@ json_t *turn_user_new (const json_t *request);
 
 //  argos_agent_load.c
 void turn_load (turn_t *self);
+//  The questions of the open calls are known.
+void turn_found (turn_t *self);
+
+//  argos_agent_question.c
+//  Which calls of the newest answer are to be asked for; raises DECIDED.
+void turn_decide (turn_t *self);
+//  Reads the records of what was asked for the open calls; then turn_found.
+void turn_find_questions (turn_t *self);
+//  A side message that is a question.answer.
+void turn_reply (turn_t *self, const argos_peer_msg_t *msg);
+//  Gives the answers that are here to the calls that wait for them.
+void turn_match_replies (turn_t *self);
+//  Which answers the commit of results takes; to takes, how many; and what became of it.
+void turn_mark_replies (turn_t *self);
+size_t turn_takes_replies (const turn_t *self, bool all, int64_t *takes);
+void turn_replies_settled (turn_t *self, bool stored);
+void turn_clear_replies (turn_t *self);
+//  Whether a call waits for people.
+bool tool_waits (const tool_t *tool);
+//  Nothing to do but wait for people: parks, or sets the timer.
+void turn_wait (turn_t *self);
+void turn_park (turn_t *self);
+//  What has run out is settled.
+void turn_expire (turn_t *self);
+//  A deadline may be over.
+void turn_wait_over (turn_t *self);
 
 //  argos_agent_call.c
 void turn_call (turn_t *self);
@@ -190,6 +241,8 @@ bool agent_tool_known (const agent_t *self, const char *name);
 const char *agent_tool_names (const agent_t *self);
 
 //  argos_agent_run.c
+json_t *tool_result (const char *status, const char *error);
+void tool_set_result (tool_t *tool, json_t *result);
 void turn_take_calls (turn_t *self, const argos_answer_t *answer);
 void turn_run_tools (turn_t *self);
 void turn_check_results (turn_t *self);
@@ -214,7 +267,23 @@ void turn_clear_steers (turn_t *self);
 void turn_want (turn_t *self, job_t job);
 void turn_pump (turn_t *self);
 
+//  argos_agent_list.c
+//  More parts: an operation of the store, an entry of the topic of a run, the end of a run for the
+//  adapter of the chat, and a message to that chat (its body without the chat is stolen; false =
+//  there is none).
+void parts_store (parts_t *self, const char *type, json_t *body);
+void parts_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t *body);
+void parts_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery);
+bool parts_chat (parts_t *self, const json_t *request, const char *id, json_t *body);
+
+//  argos_agent_ask.c
+//  What is asked together with the calls; what became of questions; the end of those left open.
+void parts_ask (parts_t *self, const turn_t *turn);
+void parts_settle (parts_t *self, const turn_t *turn);
+void parts_drop_questions (parts_t *self, const turn_t *turn);
+
 //  argos_agent_parts.c
+void parts_started (parts_t *self, const turn_t *turn, const tool_t *tool);
 void parts_of_job (const turn_t *self, job_t job, parts_t *parts);
 
 //  argos_agent_reply.c

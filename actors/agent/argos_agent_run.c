@@ -13,6 +13,8 @@
 #define TIMEOUT_S 180       //  Of a call that states none
 #define TIMEOUT_MAX_S 86000 //  Longest that is waited for
 
+static const char s_no_broker[] = "The broker does not answer at present. It was not run.";
+
 typedef struct {
     turn_t *turn;   //  Holds a reference
     unsigned epoch; //  Of the turn when it was sent
@@ -25,6 +27,8 @@ turn_clear_tools (turn_t *self)
     for (size_t i = 0; i < self->tool_count; i++) {
         json_decref (self->tools[i].arguments);
         json_decref (self->tools[i].result);
+        json_decref (self->tools[i].question);
+        json_decref (self->tools[i].verdict);
         self->tools[i] = (tool_t){ 0 };
     }
     self->tool_count = 0;
@@ -44,18 +48,19 @@ turn_take_calls (turn_t *self, const argos_answer_t *answer)
         if (!tool->arguments)
             tool->arguments = json_object ();
         tool->broken = call->broken;
-        tool->known = agent_tool_known (self->agent, tool->name);
+        tool->known =
+            agent_tool_known (self->agent, tool->name) || strcmp (tool->name, "clarify") == 0;
     }
 }
 
-static json_t *
-s_no_result (const char *status, const char *error)
+json_t *
+tool_result (const char *status, const char *error)
 {
     return json_pack ("{s:s, s:s, s:s}", "output", "", "error", error, "status", status);
 }
 
-static void
-s_set_result (tool_t *tool, json_t *result)
+void
+tool_set_result (tool_t *tool, json_t *result)
 {
     tool->result = result;
     if (tool->started_ms)
@@ -74,7 +79,7 @@ s_refused (const argos_peer_answer_t *answer)
     else
         snprintf (error, sizeof error, "The tool is not available (%s). It was not run.",
             argos_err_name (answer->code));
-    return s_no_result ("error", error);
+    return tool_result ("error", error);
 }
 
 static void
@@ -87,7 +92,7 @@ s_on_result (void *arg, const argos_peer_answer_t *answer)
     free (ticket);
     if (current && !tool->result) {
         bool good = answer->code == ARGOS_OK && json_is_object (answer->body);
-        s_set_result (tool, good ? json_deep_copy (answer->body) : s_refused (answer));
+        tool_set_result (tool, good ? json_deep_copy (answer->body) : s_refused (answer));
         turn_event (turn, ARGOS_TURN_RESULT);
     }
     turn_unref (turn);
@@ -132,7 +137,7 @@ s_send (turn_t *self, size_t index)
     }
     free (ticket);
     argos_peer_answer_t answer = { .code = code };
-    s_set_result (tool, s_refused (&answer));
+    tool_set_result (tool, s_refused (&answer));
 }
 
 void
@@ -142,36 +147,60 @@ turn_run_tools (turn_t *self)
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
         char error[160];
+        if (tool->result || tool->question)
+            continue;
         if (!tool->known) {
             snprintf (error, sizeof error, "There is no tool of that name. Tools: %s.",
                 agent_tool_names (self->agent));
-            s_set_result (tool, s_no_result ("error", error));
+            tool_set_result (tool, tool_result ("error", error));
         }
         else if (tool->broken)
-            s_set_result (
-                tool, s_no_result ("error", "The arguments were not valid JSON. It was not run."));
+            tool_set_result (
+                tool, tool_result ("error", "The arguments were not valid JSON. It was not run."));
         else if (!live)
-            s_set_result (tool,
-                s_no_result ("error", "The broker does not answer at present. It was not run."));
+            tool_set_result (tool, tool_result ("error", s_no_broker));
         else
             s_send (self, i);
     }
     turn_check_results (self);
 }
 
+//  What people have allowed is run once the commit that uses the answer is accepted
+static void
+s_run_allowed (turn_t *self)
+{
+    for (size_t i = 0; i < self->tool_count; i++) {
+        tool_t *tool = &self->tools[i];
+        if (!tool->allowed || !tool->settled || tool->sent || tool->result)
+            continue;
+        if (argos_peer_live (self->agent->peer))
+            s_send (self, i);
+        else
+            tool_set_result (tool, tool_result ("error", s_no_broker));
+    }
+}
+
 //  Raises what the results that are here allow
 void
 turn_check_results (turn_t *self)
 {
-    bool all = true, some = false;
+    bool all = true, some = false, waits = false, busy = false;
+    turn_match_replies (self);
+    turn_expire (self);
+    s_run_allowed (self);
     for (size_t i = 0; i < self->tool_count; i++) {
-        all = all && self->tools[i].stored;
-        some = some || (self->tools[i].result && !self->tools[i].stored);
+        const tool_t *tool = &self->tools[i];
+        all = all && tool->stored;
+        some = some || (tool->result && !tool->stored) || (tool->verdict && !tool->settled);
+        waits = waits || tool_waits (tool);
+        busy = busy || (!tool->stored && !tool_waits (tool));
     }
     if (some)
         turn_event (self, ARGOS_TURN_RESULT);
     else if (all)
         turn_event (self, ARGOS_TURN_STORED_ALL);
+    else if (waits && !busy)
+        turn_wait (self);
 }
 
 //  Words to the tools that are still at work, and results of ours in place of theirs
@@ -180,17 +209,15 @@ turn_cancel_tools (turn_t *self, const char *why)
 {
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
-        if (tool->result)
-            continue;
-        if (tool->sent) {
-            char to[96];
-            snprintf (to, sizeof to, "service:tool.%s", tool->name);
-            argos_peer_part_t part = {
-                .type = "tool.cancel", .to = to, .re = tool->request_id, .body = NULL
-            };
-            argos_peer_send (self->agent->peer, &part, NULL, NULL);
-        }
-        s_set_result (tool, s_no_result ("interrupted", why));
+        if (tool->result || !tool->sent)
+            continue; //  The latter were not run, as their rows say
+        char to[96];
+        snprintf (to, sizeof to, "service:tool.%s", tool->name);
+        argos_peer_part_t part = {
+            .type = "tool.cancel", .to = to, .re = tool->request_id, .body = NULL
+        };
+        argos_peer_send (self->agent->peer, &part, NULL, NULL);
+        tool_set_result (tool, tool_result ("interrupted", why));
     }
 }
 
@@ -199,7 +226,7 @@ json_t *
 tool_row (const turn_t *self, const tool_t *tool)
 {
     json_t *result = tool->result ? json_copy (tool->result)
-                                  : s_no_result ("interrupted", "Cancelled. It was not run.");
+                                  : tool_result ("interrupted", "Cancelled. It was not run.");
     const char *output = json_string_value (json_object_get (result, "output"));
     size_t size = output ? strlen (output) : 0;
     if (size > AGENT_OUTPUT_MAX)

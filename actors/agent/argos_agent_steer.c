@@ -17,6 +17,7 @@ turn_steer (turn_t *self, const argos_peer_msg_t *msg)
         if (self->steers[i].seq == msg->seq)
             return; //  Told twice
     self->steers_seen++;
+    self->sides++;
     if (self->steer_count < AGENT_STEERS_MAX)
         self->steers[self->steer_count++] =
             (steer_t){ .seq = msg->seq, .body = json_incref (msg->body) };
@@ -65,6 +66,7 @@ turn_steers_settled (turn_t *self, bool stored)
         if (steer->storing && stored) {
             json_array_append_new (self->rows, steer_row (self, steer));
             json_decref (steer->body);
+            self->sides--;
             continue;
         }
         steer->storing = false;

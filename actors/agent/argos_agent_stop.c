@@ -63,9 +63,21 @@ s_steer (turn_t *self, const argos_peer_msg_t *msg)
     turn_event (self, s_stopping (self) ? ARGOS_TURN_STOP : ARGOS_TURN_CLEAR);
 }
 
+//  The same holds for an answer that no call waits for
+static void
+s_reply (turn_t *self, const argos_peer_msg_t *msg)
+{
+    turn_reply (self, msg);
+    turn_event (self, s_stopping (self) ? ARGOS_TURN_STOP : ARGOS_TURN_CLEAR);
+}
+
 void
 turn_mail (turn_t *self, const argos_peer_msg_t *msg)
 {
+    if (strcmp (msg->type, "question.answer") == 0) {
+        s_reply (self, msg);
+        return;
+    }
     if (strcmp (msg->type, "turn.request") == 0) {
         s_steer (self, msg);
         return;
@@ -73,17 +85,21 @@ turn_mail (turn_t *self, const argos_peer_msg_t *msg)
     mail_t *mail = s_add_mail (self, msg);
     if (!mail)
         return;
+    if (mail->own && self->state == ARGOS_TURN_LOADING)
+        return; //  What is open is to be known first, so that it can be closed
     if (mail->own || s_stopping (self))
         turn_event (self, ARGOS_TURN_STOP);
     else
         turn_side (self);
 }
 
-//  The head of the lane is a stop itself: there is no turn to be stopped, only what is older
+//  The head of the lane is a stop itself: there is no turn to be stopped, only what is older. An
+//  answer that nobody waits for is of no use.
 void
 turn_head_mail (turn_t *self, const argos_peer_msg_t *msg)
 {
-    s_add_mail (self, msg);
+    if (strcmp (msg->type, "question.answer") != 0)
+        s_add_mail (self, msg);
     turn_event (self, ARGOS_TURN_STOP);
 }
 
@@ -187,7 +203,7 @@ s_needs_list (const turn_t *self)
 void
 turn_list (turn_t *self)
 {
-    if (!s_needs_list (self))
+    if (!s_needs_list (self)) //  Nor when the head is an answer to nobody
         turn_event (self, ARGOS_TURN_LISTED);
     else if (!s_ask_list (self, false))
         turn_event (self, ARGOS_TURN_REFUSED);
@@ -252,7 +268,11 @@ turn_takes (turn_t *self, job_t job, int64_t *takes)
         if (mail->taking)
             takes[count++] = mail->seq;
     }
-    return job == JOB_RESULTS ? count + turn_takes_steers (self, takes + count) : count;
+    if (job == JOB_RESULTS)
+        count += turn_takes_steers (self, takes + count);
+    if (job == JOB_RESULTS || (job == JOB_STOP && count + AGENT_ANSWERS_MAX <= 64))
+        count += turn_takes_replies (self, job == JOB_STOP, takes + count);
+    return count;
 }
 
 //  A stop for another run: look for it in the lane, beside the turn

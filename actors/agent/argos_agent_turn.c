@@ -32,6 +32,7 @@ turn_new (agent_t *agent, const argos_peer_msg_t *msg)
     self->settings = json_incref (agent->settings);
     self->user = turn_user_new (msg->body);
     self->rows = json_array ();
+    self->open = json_object ();
     self->unknown = json_array ();
     self->queued = json_array ();
     self->finish = "stop";
@@ -52,6 +53,8 @@ s_free (turn_t *self)
 {
     turn_clear_tools (self);
     turn_clear_steers (self);
+    turn_clear_replies (self);
+    json_decref (self->open);
     json_decref (self->body);
     json_decref (self->settings);
     json_decref (self->user);
@@ -173,6 +176,9 @@ s_act (turn_t *self, argos_turn_action_t action)
         turn_tell (self, "waiting");
         turn_arm_backoff (self);
         break;
+    case ARGOS_TURN_DO_DECIDE:
+        turn_decide (self);
+        break;
     case ARGOS_TURN_DO_CALLS:
         turn_want (self, JOB_CALLS);
         break;
@@ -208,6 +214,10 @@ s_act (turn_t *self, argos_turn_action_t action)
         break;
     case ARGOS_TURN_DO_REJECT:
         s_release (self, "conflict");
+        break;
+    case ARGOS_TURN_DO_PARK:
+        turn_park (self);
+        s_end (self);
         break;
     case ARGOS_TURN_DO_RELEASE:
         s_release (self, NULL);
@@ -273,6 +283,8 @@ turn_timer (turn_t *self)
 {
     if (self->state == ARGOS_TURN_BACKOFF)
         turn_event (self, self->shown ? ARGOS_TURN_TIMER_OPEN : ARGOS_TURN_TIMER);
+    else if (self->state == ARGOS_TURN_TOOLING)
+        turn_wait_over (self);
     else
         turn_publish (self, false);
 }

@@ -87,6 +87,7 @@ argos_question_new (const argos_question_t *members)
     s_set (value, "call_id", members->call_id);
     s_set (value, "tool", members->tool);
     s_set (value, "hash", members->hash);
+    s_set (value, "grant", members->grant);
     s_set (value, "state", "open");
     json_object_set_new (value, "text", json_stringn (text, size));
     json_object_set_new (value, "deadline", json_integer (members->deadline));
@@ -145,6 +146,7 @@ argos_question_read (argos_question_t *self, const json_t *value)
         .tool = s_text (value, "tool"),
         .text = s_text (value, "text"),
         .hash = s_text (value, "hash"),
+        .grant = s_text (value, "grant"),
         .options = json_object_get (value, "options"),
         .allowed = json_object_get (value, "allowed"),
         .source = json_object_get (value, "source"),

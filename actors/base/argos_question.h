@@ -38,6 +38,7 @@ typedef struct {
     const char *tool;       //  Which tool; NULL = none
     const char *text;       //  What is shown
     const char *hash;       //  Of the exact action; NULL = none
+    const char *grant;      //  Pattern that `session` and `always` would allow; NULL = none
     const json_t *options;  //  [{"id","label"}], [] = an open question
     const json_t *allowed;  //  User ids that may answer; NULL = who may speak in that chat
     const json_t *source;   //  Chat of the turn
@@ -67,7 +68,8 @@ void argos_question_key (
 void argos_question_hash (
     const char *tool, const json_t *arguments, char target[ARGOS_QUESTION_HASH]);
 
-//  A new open question from its members; tool, hash, allowed and options may be NULL. The text is
+//  A new open question from its members; tool, hash, grant, allowed and options
+//  may be NULL. The text is
 //  cut at ARGOS_QUESTION_TEXT_MAX. Returns the value, the caller's; NULL when it has more options
 //  than ARGOS_QUESTION_OPTIONS, or is too large for a record.
 json_t *argos_question_new (const argos_question_t *members);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "agent_kit.h"
+#include "argos_question.h"
 
 #include "argos_actor.h"
 #include "argos_broker_actor.h"
@@ -249,8 +250,8 @@ s_is_new (const akit_t *self, const char *session)
     return true;
 }
 
-akit_run_t *
-akit_ask (akit_t *self, const char *session, const char *text, json_t *more)
+static akit_run_t *
+s_ask (akit_t *self, const char *session, const char *text, json_t *more, bool side)
 {
     assert_true (self->run_count < AKIT_RUNS);
     akit_run_t *run = &self->runs[self->run_count++];
@@ -280,6 +281,7 @@ akit_ask (akit_t *self, const char *session, const char *text, json_t *more)
         .id = run->run_id,
         .key = session,
         .durable = true,
+        .side = side,
         .body = body };
     int before = self->answers;
     argos_peer_commit (self->peer, NULL, parts, count, s_on_answer, self);
@@ -287,6 +289,18 @@ akit_ask (akit_t *self, const char *session, const char *text, json_t *more)
     akit_until (self, &self->answers, before + 1);
     assert_int_equal (self->code, ARGOS_OK);
     return run;
+}
+
+akit_run_t *
+akit_ask (akit_t *self, const char *session, const char *text, json_t *more)
+{
+    return s_ask (self, session, text, more, false);
+}
+
+akit_run_t *
+akit_steer (akit_t *self, const char *session, const char *text)
+{
+    return s_ask (self, session, text, NULL, true);
 }
 
 static void
@@ -330,6 +344,52 @@ akit_request (akit_t *self, const char *to, const char *type, json_t *body)
     akit_until (self, &self->answers, before + 1);
     assert_int_equal (self->code, ARGOS_OK);
     return self->reply;
+}
+
+argos_err_t
+akit_answer (
+    akit_t *self, const char *session, const json_t *record, const char *choice, const char *text)
+{
+    json_t *value = json_object_get (record, "value");
+    const char *id = json_string_value (json_object_get (value, "id"));
+    json_t *settled = argos_question_settle (value, "answered", choice, text, "u1");
+    argos_peer_part_t parts[] = {
+        { .type = "record.put",
+            .to = "store",
+            .body = argos_question_put (
+                settled, json_integer_value (json_object_get (record, "version"))) },
+        { .type = "question.answer",
+            .to = "service:turn",
+            .key = session,
+            .durable = true,
+            .side = true,
+            .body = argos_question_answer (id, choice, text, "u1") }
+    };
+    json_decref (settled);
+    int before = self->answers;
+    argos_peer_commit (self->peer, NULL, parts, 2, s_on_answer, self);
+    akit_until (self, &self->answers, before + 1);
+    return self->code;
+}
+
+json_t *
+akit_question (akit_t *self, const char *session, const char *state)
+{
+    int64_t deadline = zclock_mono () + AKIT_WAIT_MS;
+    while (zclock_mono () < deadline) {
+        json_t *result = akit_request (self, "store", "record.list",
+            json_pack ("{s:s, s:s+}", "space", ARGOS_QUESTION_SPACE, "prefix", session, "/"));
+        size_t i;
+        json_t *record;
+        json_array_foreach (json_object_get (result, "records"), i, record)
+            if (streq (json_string_value (
+                           json_object_get (json_object_get (record, "value"), "state")),
+                    state))
+                return json_incref (record);
+        akit_turn (self, 20);
+    }
+    fail_msg ("no question of %s is %s", session, state);
+    return NULL;
 }
 
 char *

@@ -55,6 +55,9 @@ void akit_agent_stop (akit_t *self);
 //  A turn of a session (made at its first turn); more members of the body may be NULL (stolen).
 akit_run_t *akit_ask (akit_t *self, const char *session, const char *text, json_t *more);
 
+//  The same as a side message, for the turn that runs.
+akit_run_t *akit_steer (akit_t *self, const char *session, const char *text);
+
 //  A side message turn.stop (run NULL = all), or session.end.
 void akit_stop (akit_t *self, const char *session, const akit_run_t *run);
 void akit_end (akit_t *self, const char *session);
@@ -69,6 +72,13 @@ void akit_until_deltas (akit_t *self, akit_run_t *run, int wanted);
 
 //  A request, to its end: the body of the reply; borrowed until the next one.
 json_t *akit_request (akit_t *self, const char *to, const char *type, json_t *body);
+
+//  The record of the first question of a session in that state, new; waits for it.
+json_t *akit_question (akit_t *self, const char *session, const char *state);
+
+//  Answers it as a gateway does.
+argos_err_t akit_answer (
+    akit_t *self, const char *session, const json_t *record, const char *choice, const char *text);
 
 //  "role:content|" of each row of the transcript, new.
 char *akit_transcript (akit_t *self, const char *session);

@@ -93,13 +93,21 @@ s_known_walks (void **context)
         ARGOS_TURN_ACCEPTED, ARGOS_TURN_EVENTS };
     s_walk (plain, "call note finish free ");
     const argos_turn_event_t tools[] = { ARGOS_TURN_LOADED_OPEN, ARGOS_TURN_ACCEPTED,
-        ARGOS_TURN_TOOLS, ARGOS_TURN_ACCEPTED, ARGOS_TURN_RESULT, ARGOS_TURN_RESULT,
-        ARGOS_TURN_ACCEPTED, ARGOS_TURN_RESULT, ARGOS_TURN_ACCEPTED, ARGOS_TURN_STORED_ALL,
-        ARGOS_TURN_RETRY, ARGOS_TURN_TIMER, ARGOS_TURN_TEXT, ARGOS_TURN_MAIL, ARGOS_TURN_STOP,
-        ARGOS_TURN_LISTED_MORE, ARGOS_TURN_ACCEPTED, ARGOS_TURN_LISTED, ARGOS_TURN_MAIL,
-        ARGOS_TURN_CLEAR, ARGOS_TURN_ACCEPTED, ARGOS_TURN_EVENTS };
-    s_walk (tools, "open call calls run store note check store check call arm call finish await "
-                   "halt cancel list stop await stop free ");
+        ARGOS_TURN_TOOLS, ARGOS_TURN_DECIDED, ARGOS_TURN_ACCEPTED, ARGOS_TURN_RESULT,
+        ARGOS_TURN_RESULT, ARGOS_TURN_ACCEPTED, ARGOS_TURN_RESULT, ARGOS_TURN_ACCEPTED,
+        ARGOS_TURN_STORED_ALL, ARGOS_TURN_RETRY, ARGOS_TURN_TIMER, ARGOS_TURN_TEXT, ARGOS_TURN_MAIL,
+        ARGOS_TURN_STOP, ARGOS_TURN_LISTED_MORE, ARGOS_TURN_ACCEPTED, ARGOS_TURN_LISTED,
+        ARGOS_TURN_MAIL, ARGOS_TURN_CLEAR, ARGOS_TURN_ACCEPTED, ARGOS_TURN_EVENTS };
+    s_walk (tools,
+        "open call decide calls run store note check store check call arm call finish await "
+        "halt cancel list stop await stop free ");
+    const argos_turn_event_t parks[] = { ARGOS_TURN_LOADED, ARGOS_TURN_TOOLS, ARGOS_TURN_DECIDED,
+        ARGOS_TURN_ACCEPTED, ARGOS_TURN_PARK, ARGOS_TURN_EVENTS };
+    s_walk (parks, "call decide calls run park ");
+    const argos_turn_event_t answered[] = { ARGOS_TURN_LOADED_TOOLS, ARGOS_TURN_RESULT,
+        ARGOS_TURN_ACCEPTED, ARGOS_TURN_STORED_ALL, ARGOS_TURN_TEXT, ARGOS_TURN_ACCEPTED,
+        ARGOS_TURN_EVENTS };
+    s_walk (answered, "check store check call finish free ");
 }
 
 static void
