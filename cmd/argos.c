@@ -47,6 +47,9 @@ static const char help[] =
     "argos db restore FILE             put a backup in its place; the daemon must not run\n"
     "argos db compact                  give free pages back\n"
     "argos db query SQL [--file F]     ask a snapshot of it; or a backup\n"
+    "argos deliveries [list [STATE]]   what was sent to people; waiting, refused, unknown, gone\n"
+    "argos deliveries show ID          one of them\n"
+    "argos deliveries resend ID        send what was refused, or is unknown, once more\n"
     "argos dead [list]                 messages that were given up\n"
     "argos dead show SEQ               one of them\n"
     "argos dead redrive SEQ            try it again\n"
@@ -83,6 +86,7 @@ static const struct {
     { "runs", argos_command_runs, false },
     { "sessions", argos_command_sessions, true },
     { "db", argos_command_db, true },
+    { "deliveries", argos_command_deliveries, false },
     { "dead", argos_command_dead, false },
     { "import", argos_command_import, true },
     { "keys", NULL, true },

@@ -113,6 +113,8 @@ static const op_t s_ops[] = {
     { "dead.list", false, argos_store_dead_list },
     { "dead.redrive", true, argos_store_dead_redrive },
     { "dead.show", false, argos_store_dead_show },
+    { "delivery.list", false, argos_store_delivery_list },
+    { "delivery.show", false, argos_store_delivery_show },
     { "expect", true, argos_store_expect },
     { "handoff.claim", true, argos_store_handoff_claim },
     { "handoff.complete", true, argos_store_handoff_complete },

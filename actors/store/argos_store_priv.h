@@ -198,6 +198,11 @@ typedef enum {
     ARGOS_SQL_RUN_EVENT,
     ARGOS_SQL_RECEIPT_ADD,
     ARGOS_SQL_RECEIPT_GET,
+    ARGOS_SQL_DELIVERY_LIST,
+    ARGOS_SQL_DELIVERY_GONE,
+    ARGOS_SQL_DELIVERY_WAITING,
+    ARGOS_SQL_DELIVERY_QUEUED,
+    ARGOS_SQL_DELIVERY_ENDED,
     ARGOS_SQL_CURSOR_PUT,
     ARGOS_SQL_CURSOR_GET,
     ARGOS_SQL_RECORD_GET,
@@ -625,6 +630,9 @@ void argos_store_backup_end (argos_store_t *self);
 //  argos_store_queue.c: lanes, dead letters, expectations
 argos_store_op_fn argos_store_expect, argos_store_lane_list, argos_store_dead_list,
     argos_store_dead_show, argos_store_dead_redrive, argos_store_dead_drop;
+
+//  argos_store_delivery.c: what became of deliveries
+argos_store_op_fn argos_store_delivery_list, argos_store_delivery_show;
 
 //  Members of a body that the schema has checked; "" or absent when they are missing
 const char *argos_store_member (const json_t *body, const char *name);

@@ -19,6 +19,14 @@
 #define RUN                                                                                        \
     "run_id, owner, session_id, state, created_at, updated_at, output, error, usage, model, "      \
     "kind, input"
+#define RECEIPT                                                                                    \
+    "number, delivery, service, key, requester, ifnull (op, 'send'), kind, state, at, NULL, "      \
+    "run_id, preview, error, platform_ids"
+#define GONE "state = 'refused' AND (error LIKE '\"forbidden%' OR error LIKE '\"not_found%')"
+#define WAITING                                                                                    \
+    "seq, queue.id, service, key, queue.sender, ifnull (CAST (body AS TEXT) ->> '$.op', 'send'), " \
+    "CAST (body AS TEXT) ->> '$.kind', 'waiting', queue.at, attempt, CAST (body AS TEXT) ->> "     \
+    "'$.run_id', substr (CAST (body AS TEXT) ->> '$.text', 1, 200)"
 #define DEAD "seq, service, key, id, type, sender, code, attempt, strikes, died_at"
 
 static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
@@ -143,9 +151,32 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_RUN_EVENT] = "SELECT type FROM journal WHERE topic ="
                             " (SELECT id FROM topics WHERE name = 'run.' || ?1)"
                             " ORDER BY n DESC LIMIT 1",
-    [ARGOS_SQL_RECEIPT_ADD] = "INSERT INTO receipts (seq, sender, run_id, state, platform_ids,"
-                              " error, at, op, requester, delivery)"
-                              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    //  The delivery is in the queue until the end of this transaction
+    [ARGOS_SQL_RECEIPT_ADD] =
+        "INSERT INTO receipts (seq, sender, run_id, state, platform_ids, error, at, op, requester,"
+        " delivery, service, key, kind, preview, body) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+        " ?10, service, key, text ->> '$.kind', substr (text ->> '$.text', 1, 200),"
+        " CASE ?4 WHEN 'sent' THEN NULL ELSE text END FROM (SELECT 1) LEFT JOIN (SELECT service,"
+        " key, CAST (body AS TEXT) AS text FROM queue WHERE seq = ?1 AND type = 'deliver.request')",
+    [ARGOS_SQL_DELIVERY_LIST] =
+        "SELECT " RECEIPT " FROM receipts WHERE service IS NOT NULL AND ?1 IN ('', service)"
+        " AND ?2 IN ('', key) AND ?3 IN ('', state) AND (?4 = 0 OR number < ?4)"
+        " ORDER BY number DESC LIMIT ?5",
+    [ARGOS_SQL_DELIVERY_GONE] =
+        "SELECT " RECEIPT " FROM receipts AS r WHERE service IS NOT NULL AND ?1 IN ('', service)"
+        " AND ?2 IN ('', key) AND ?3 = '' AND " GONE " AND (?4 = 0 OR number < ?4)"
+        " AND NOT EXISTS (SELECT 1 FROM receipts WHERE service = r.service AND key = r.key"
+        " AND number > r.number AND (state = 'sent' OR (" GONE ")))"
+        " ORDER BY number DESC LIMIT ?5",
+    [ARGOS_SQL_DELIVERY_WAITING] =
+        "SELECT " WAITING " FROM queue WHERE service >= 'deliver.' AND service < 'deliver/'"
+        " AND ?1 IN ('', service) AND ?2 IN ('', key) AND ?3 = '' AND ?4 = 0"
+        " AND type = 'deliver.request' ORDER BY service, key, seq LIMIT ?5",
+    [ARGOS_SQL_DELIVERY_QUEUED] =
+        "SELECT " WAITING ", CAST (body AS TEXT) FROM queue WHERE service >= 'deliver.'"
+        " AND service < 'deliver/' AND id = ?1 AND type = 'deliver.request' LIMIT 1",
+    [ARGOS_SQL_DELIVERY_ENDED] = "SELECT " RECEIPT ", body FROM receipts WHERE delivery = ?1"
+                                 " AND service IS NOT NULL ORDER BY number DESC LIMIT 1",
     [ARGOS_SQL_RECEIPT_GET] = "SELECT ifnull (op, 'send'), state, run_id, platform_ids, error, at"
                               " FROM receipts WHERE requester = ?1 AND delivery = ?2"
                               " ORDER BY number DESC LIMIT 1",

@@ -95,6 +95,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_LIKE, "", "client" },
     { "operator", ARGOS_RULE_LIKE, "", "observer" },
     { "operator", ARGOS_RULE_SEND, "dead.*", "store" },
+    { "operator", ARGOS_RULE_SEND, "delivery.*", "store" },
     { "operator", ARGOS_RULE_SEND, "deliver.request", "service:deliver.>" },
     { "operator", ARGOS_RULE_SEND, "thread.create", "service:deliver.>" },
     { "operator", ARGOS_RULE_SEND, "chat.info", "service:deliver.>" },

@@ -120,14 +120,21 @@ int64_t
 kit_send (kit_t *kit, const char *id, const char *service, const char *key, const char *members,
     const char *body)
 {
+    return kit_send_type (kit, "t.msg", id, service, key, members, body);
+}
+
+int64_t
+kit_send_type (kit_t *kit, const char *type, const char *id, const char *service, const char *key,
+    const char *members, const char *body)
+{
     char header[2048];
     argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
     snprintf (req->from, sizeof req->from, "telegram.main");
     snprintf (req->id, sizeof req->id, "%s", id);
     snprintf (header, sizeof header,
-        "{\"type\":\"t.msg\",\"id\":\"%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true%"
+        "{\"type\":\"%s\",\"id\":\"%s\",\"to\":\"service:%s\",\"key\":\"%s\",\"durable\":true%"
         "s}",
-        id, service, key, members ? members : "");
+        type, id, service, key, members ? members : "");
     kit_part (req, 0, header, body);
     kit_do (kit, req);
     return kit->ans->code == ARGOS_OK ? kit->ans->seq : 0;

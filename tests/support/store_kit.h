@@ -37,6 +37,10 @@ void kit_part (argos_storage_req_t *req, size_t index, const char *header, const
 int64_t kit_send (kit_t *kit, const char *id, const char *service, const char *key,
     const char *members, const char *body);
 
+//  The same with another type than t.msg.
+int64_t kit_send_type (kit_t *kit, const char *type, const char *id, const char *service,
+    const char *key, const char *members, const char *body);
+
 //  A new commit under a lease with room for parts, done or not.
 argos_storage_req_t *kit_commit (
     kit_t *kit, const char *holder, int64_t seq, int64_t lease, int64_t n, bool done, size_t parts);

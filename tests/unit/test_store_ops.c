@@ -329,6 +329,79 @@ cursors_belong_to_the_account (void **state)
     kit_free (kit);
 }
 
+//  A delivery to the lane k with that id and text, ended with this receipt. Returns its seq.
+
+static int64_t
+s_deliver (kit_t *kit, const char *id, const char *body, const char *receipt)
+{
+    int64_t seq = kit_send_type (kit, "deliver.request", id, "deliver.t", "k", NULL, body);
+    int64_t lease = kit_lease (kit, seq, "telegram.main/1");
+    assert_int_equal (
+        kit_write_leased (kit, "telegram.main/1", seq, lease, 1, "receipt.put", receipt), ARGOS_OK);
+    assert_int_equal (kit_done (kit, "telegram.main/1", seq, lease, 2, 0), ARGOS_OK);
+    return seq;
+}
+
+static void
+the_ledger_of_deliveries_keeps_what_was_not_sent (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    s_deliver (kit, "d1", "{\"kind\":\"answer\",\"text\":\"one\"}", "{\"state\":\"sent\"}");
+    s_deliver (kit, "d2", "{\"kind\":\"notice\",\"text\":\"two\"}",
+        "{\"state\":\"refused\",\"error\":\"forbidden: blocked by the user\"}");
+    kit_send_type (kit, "deliver.request", "d3", "deliver.t", "k", NULL,
+        "{\"kind\":\"answer\",\"text\":\"3\"}");
+    kit_read (kit, "delivery.list", "{\"limit\":1}");
+    json_t *row = json_array_get (s_get (kit, "deliveries"), 0);
+    assert_string_equal (s_text (row, "id"), "d2");
+    assert_string_equal (s_text (row, "preview"), "two");
+    assert_string_equal (s_text (row, "error"), "forbidden: blocked by the user");
+    assert_int_equal (json_integer_value (s_get (kit, "next")), 2);
+    kit_read (kit, "delivery.list", "{\"after\":2}");
+    row = json_array_get (s_get (kit, "deliveries"), 0);
+    assert_string_equal (s_text (row, "id"), "d1");
+    assert_string_equal (s_text (row, "state"), "sent");
+    kit_read (kit, "delivery.list", "{\"state\":\"waiting\"}");
+    row = json_array_get (s_get (kit, "deliveries"), 0);
+    assert_string_equal (s_text (row, "id"), "d3");
+    assert_string_equal (s_text (row, "preview"), "3");
+    kit_read (kit, "delivery.show", "{\"id\":\"d2\"}");
+    row = json_object_get (s_get (kit, "delivery"), "body");
+    assert_string_equal (s_text (row, "text"), "two");
+    kit_read (kit, "delivery.show", "{\"id\":\"d1\"}");
+    assert_null (json_object_get (s_get (kit, "delivery"), "body"));
+    kit_read (kit, "delivery.show", "{\"id\":\"d3\"}");
+    assert_string_equal (s_text (s_get (kit, "delivery"), "state"), "waiting");
+    kit_read (kit, "delivery.show", "{\"id\":\"d4\"}");
+    assert_true (json_is_null (s_get (kit, "delivery")));
+    kit_free (kit);
+}
+
+static void
+a_chat_is_gone_until_it_takes_something_again (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *receipt; //  The next one of the chat
+        size_t gone;         //  Chats that are gone then
+    } rows[] = { { "{\"state\":\"sent\"}", 0 },
+        { "{\"state\":\"refused\",\"error\":\"unsupported\"}", 0 },
+        { "{\"state\":\"refused\",\"error\":\"not_found\"}", 1 }, { "{\"state\":\"unknown\"}", 1 },
+        { "{\"state\":\"refused\",\"error\":\"forbidden: kicked\"}", 1 },
+        { "{\"state\":\"sent\"}", 0 } };
+    kit_t *kit = kit_new (false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char id[8];
+        snprintf (id, sizeof id, "d%zu", i);
+        s_deliver (kit, id, "{\"kind\":\"answer\",\"text\":\"x\"}", rows[i].receipt);
+        kit_read (
+            kit, "delivery.list", "{\"state\":\"gone\",\"service\":\"deliver.t\",\"key\":\"k\"}");
+        assert_int_equal (json_array_size (s_get (kit, "deliveries")), rows[i].gone);
+    }
+    kit_free (kit);
+}
+
 static void
 a_receipt_belongs_to_the_delivery (void **state)
 {
@@ -395,6 +468,8 @@ main (void)
         cmocka_unit_test (dead_letters_are_listed_shown_dropped_and_redriven),
         cmocka_unit_test (a_lane_can_be_listed),
         cmocka_unit_test (cursors_belong_to_the_account),
+        cmocka_unit_test (the_ledger_of_deliveries_keeps_what_was_not_sent),
+        cmocka_unit_test (a_chat_is_gone_until_it_takes_something_again),
         cmocka_unit_test (a_receipt_belongs_to_the_delivery),
         cmocka_unit_test (status_counts_what_is_there),
     };
