@@ -1,0 +1,185 @@
+//  argos_cmdline_word - a word of a command as rules see it.
+//
+//  Limits: of a word longer than 1 KiB the first and the last 512 bytes; paths of 4 KiB.
+
+#include "argos_cmdline_priv.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN ((size_t) 512)
+#define PATH_SIZE 4096
+
+bool
+cmdline_is_assignment (const char *word)
+{
+    if (!isalpha ((unsigned char) *word) && *word != '_')
+        return false;
+    size_t size = strspn (word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    return word[size] == '=' || (word[size] == '+' && word[size + 1] == '=');
+}
+
+static int
+s_digit (char sign)
+{
+    return sign >= '0' && sign <= '9'                 ? sign - '0'
+           : (sign | 32) >= 'a' && (sign | 32) <= 'f' ? (sign | 32) - 'a' + 10
+                                                      : 99;
+}
+
+//  A number behind a backslash: at most max digits of the base. Returns how many.
+
+static size_t
+s_number (const char *text, int base, size_t max, char *ret_sign)
+{
+    int value = 0;
+    size_t count = 0;
+    while (count < max && s_digit (text[count]) < base)
+        value = value * base + s_digit (text[count++]);
+    *ret_sign = (char) value;
+    return count;
+}
+
+void
+cmdline_unescape (char *text)
+{
+    static const char names[] = "abefnrtv", signs[] = "\a\b\033\f\n\r\t\v";
+    char *out = text;
+    for (const char *in = text; *in;) {
+        if (*in != '\\' || !in[1]) {
+            *out++ = *in++;
+            continue;
+        }
+        char sign = in[1];
+        const char *name = strchr (names, sign);
+        size_t taken = 0;
+        if (sign == 'x')
+            taken = s_number (in + 2, 16, 2, &sign);
+        else if (sign == 'u' || sign == 'U')
+            taken = s_number (in + 2, 16, sign == 'u' ? 4 : 8, &sign);
+        else if (sign >= '0' && sign <= '7') {
+            size_t zero = sign == '0' && s_digit (in[2]) < 8 ? 1 : 0;
+            taken = s_number (in + 1 + zero, 8, 3, &sign) + zero - 1;
+        }
+        else if (name)
+            sign = signs[name - names];
+        in += 2 + taken;
+        if (sign)
+            *out++ = sign;
+    }
+    *out = '\0';
+}
+
+//  Tidies a path that begins with / or ~ in place.
+
+static void
+s_tidy (char *path)
+{
+    char *start = path + (*path == '~' ? strcspn (path, "/") : 0), *out = start;
+    for (const char *in = start; *in;) {
+        in += strspn (in, "/");
+        size_t size = strcspn (in, "/");
+        if (size == 2 && in[0] == '.' && in[1] == '.') {
+            while (out > start && *--out != '/')
+                continue;
+        }
+        else if (size && !(size == 1 && *in == '.')) {
+            *out++ = '/';
+            memmove (out, in, size);
+            out += size;
+        }
+        in += size;
+    }
+    if (out == start && *path == '/')
+        *out++ = '/';
+    *out = '\0';
+}
+
+//  Puts the short name of a folder in its place.
+
+static void
+s_shorten (char *path, const char *folder, const char *name)
+{
+    size_t size = folder ? strlen (folder) : 0, short_size = strlen (name);
+    if (size <= 1 || size < short_size || strncmp (path, folder, size) != 0 ||
+        (path[size] && path[size] != '/'))
+        return;
+    memmove (path + short_size, path + size, strlen (path + size) + 1);
+    memcpy (path, name, short_size);
+}
+
+//  The path as a path from the root or the home directory, as far as that can be known.
+
+static void
+s_path (const cmdline_state_t *state, const char *word, bool path, char *out)
+{
+    const char *home = state->rules->home;
+    bool local = *word != '/' && *word != '~';
+    bool asked = path || strncmp (word, "./", 2) == 0 || strncmp (word, "..", 2) == 0 ||
+                 strcmp (word, ".") == 0 || strcmp (word, "*") == 0;
+    if (local && asked && state->cwd)
+        snprintf (out, PATH_SIZE, "%s/%s", state->cwd, word);
+    else
+        snprintf (out, PATH_SIZE, "%s", word);
+    if (*out != '/' && *out != '~')
+        return;
+    s_tidy (out);
+    s_shorten (out, state->rules->state, "~argos");
+    s_shorten (out, home, "~");
+}
+
+static void
+s_put (cmdline_buf_t *out, const char *text, size_t size)
+{
+    bool option = *text == '-';
+    for (size_t i = 0; i < size; i++) {
+        unsigned char sign = (unsigned char) text[i];
+        char one = (char) (sign <= ' ' || sign == '|' ? CMDLINE_GAP
+                           : option                   ? sign
+                                                      : tolower (sign));
+        cmdline_add (out, &one, 1);
+    }
+}
+
+void
+cmdline_render (
+    const cmdline_state_t *state, const char *word, bool base, bool path, cmdline_buf_t *out)
+{
+    char tidy[PATH_SIZE];
+    const char *value = strchr (word, '=');
+    const char *slash = strrchr (word, '/');
+    if (base && slash && slash[1] && !strpbrk (word, "$("))
+        word = slash + 1;
+    else if (!base && strlen (word) < PATH_SIZE / 2) {
+        //  name=/path, as of dd and of options
+        if (value && (value[1] == '/' || value[1] == '~')) {
+            s_put (out, word, (size_t) (value + 1 - word));
+            word = value + 1;
+            path = false;
+        }
+        s_path (state, word, path && *word != '-', tidy);
+        word = tidy;
+    }
+    if (*word && strchr ("><|&", *word))
+        cmdline_add (out, "\\", 1);
+    size_t size = strlen (word);
+    if (size <= 2 * SHOWN)
+        s_put (out, word, size);
+    else {
+        s_put (out, word, SHOWN);
+        s_put (out, word + size - SHOWN, SHOWN);
+    }
+}
+
+char *
+argos_cmdline_path (const char *path, const argos_cmdline_rules_t *rules)
+{
+    cmdline_state_t state = { .rules = rules,
+        .cwd = rules->workdir ? strdup (rules->workdir) : NULL };
+    cmdline_buf_t out = { NULL, 0, 0 };
+    cmdline_render (&state, path, false, true, &out);
+    free (state.cwd);
+    return out.data ? out.data : strdup ("");
+}
