@@ -302,6 +302,7 @@ def http_page():
              "| method | path | scopes | request | answers | what it does |", "|---|---|---|---|---|---|"]
     for row in table["routes"]:
         answers = ", ".join(f"{status}{f' {shape}' if shape else ''}" for status, shape in row["answers"].items())
+        answers += f", or a stream of {row['stream']}" if "stream" in row else ""
         lines.append(f"| {row['method']} | `{row['path']}` | {', '.join(row['scopes']) or 'open'} | {row.get('request', '')} | {answers} | {row['summary']} |")
     for name, shape in table["shapes"].items():
         lines += ["", f"## {name}", ""]

@@ -274,7 +274,8 @@ s_completed (parts_t *self, const turn_t *turn)
     s_text_entry (self, turn);
     s_closed (self, turn->body, turn->run_id);
     parts_entry (self, turn->run_id, "run.completed", true,
-        json_pack ("{s:s, s:o}", "output", text, "usage", s_usage (turn)));
+        json_pack ("{s:s, s:o, s:s*}", "output", text, "usage", s_usage (turn), "finish_reason",
+            strcmp (turn->finish, "length") == 0 ? turn->finish : NULL));
     const char *said = agent_reply (turn->body, text);
     if (said)
         s_deliver (

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define S_CONNECTIONS 8192 //  Default limit
+#define S_CONNECTIONS 8192   //  Default limit
+#define S_KEEPALIVE_MS 15000 //  Default silence
 
 //  --------------------------------------------------------------------------
 //  Calls
@@ -44,6 +45,8 @@ argos_api_call_destroy (argos_api_call_t **self_p)
         return;
     *self_p = NULL;
     argos_run_request_clear (&self->run);
+    argos_view_clear (&self->view);
+    argos_api_files_free (self);
     free (self->session_key);
     free (self->status);
     free (self);
@@ -57,7 +60,8 @@ argos_api_calls_refuse (argos_api_call_t **list_p, argos_err_t code)
     *list_p = NULL;
     DL_FOREACH_SAFE (list, call, next) {
         DL_DELETE (list, call);
-        argos_api_unavailable (call->req, code);
+        if (call->req)
+            argos_api_unavailable (call->req, code);
         argos_api_call_destroy (&call);
     }
 }
@@ -143,7 +147,8 @@ s_on_timer (void *arg)
     argos_api_t *self = arg;
     int64_t now = argos_shell_now ();
     argos_api_stop_tick (self, now);
-    argos_api_events_tick (self, now);
+    argos_api_readers_tick (self, now);
+    argos_api_watch_tick (self, now);
     argos_http_run (self->http);
     argos_api_schedule (self);
 }
@@ -156,7 +161,8 @@ argos_api_schedule (argos_api_t *self)
     int64_t timeout = argos_http_timeout (self->http);
     int64_t due = timeout < 0 ? -1 : argos_shell_now () + timeout;
     due = s_earlier (due, argos_api_stop_due (self));
-    due = s_earlier (due, argos_api_events_due (self));
+    due = s_earlier (due, argos_api_readers_due (self));
+    due = s_earlier (due, argos_api_watch_due (self));
     argos_shell_timer (self->shell, due, s_on_timer, self);
 }
 
@@ -227,6 +233,7 @@ static const argos_api_handler_t s_handlers[] = {
     { "runs.get", argos_api_get },
     { "runs.events", argos_api_events },
     { "runs.stop", argos_api_stop },
+    { "chat.create", argos_api_chat },
     { NULL, NULL },
 };
 
@@ -275,6 +282,9 @@ s_start (argos_api_t *self, const argos_api_config_t *config)
     self->max_runs = config->max_concurrent_runs > 0 ? config->max_concurrent_runs : 0;
     self->loaded = self->max_runs == 0;
     self->started_at = argos_shell_wall ();
+    self->direct_model = config->direct_model_requests;
+    self->grace_ms = config->disconnect_grace_ms;
+    self->keepalive_ms = config->keepalive_ms > 0 ? config->keepalive_ms : S_KEEPALIVE_MS;
     self->cors = config->cors_origins && *config->cors_origins;
     (void) snprintf (self->model, sizeof self->model, "%s",
         config->model_name && *config->model_name ? config->model_name : "argos");

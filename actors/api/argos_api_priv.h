@@ -9,6 +9,7 @@
 #include "argos_peer.h"
 #include "argos_run_request.h"
 #include "argos_shell.h"
+#include "argos_view.h"
 
 #include <uthash.h>
 #include <utlist.h>
@@ -21,6 +22,17 @@ typedef struct argos_api_call argos_api_call_t;
 typedef struct argos_api_slot argos_api_slot_t;
 typedef struct argos_api_watch argos_api_watch_t;
 typedef struct argos_api_reader argos_api_reader_t;
+typedef struct argos_api_file argos_api_file_t;
+
+//  A file of a message
+
+struct argos_api_file {
+    unsigned char *bytes; //  The content
+    size_t size;          //  Bytes
+    char blob[72];        //  sha256: and the hash
+    char media_type[129]; //  As in HTTP
+    char name[48];        //  For people
+};
 
 //  One request on its way through the broker
 
@@ -34,6 +46,12 @@ struct argos_api_call {
     bool waiting;                       //  POST: another one with this key is being committed
     char *session_key;                  //  POST: X-Hermes-Session-Key, or NULL
     char *status;                //  POST: state of the run that a repeat meets, NULL = a new run
+    bool named;                  //  POST: its session was named by the client
+    bool over;                   //  POST: the run that a repeat meets has ended
+    argos_view_t view;           //  POST: what is answered, none = that it was started
+    argos_api_file_t *files;     //  POST: to be stored before the commit
+    size_t file_count;           //  How many
+    size_t file_next, file_done; //  Which one is being stored; bytes of it that are
     bool active_only;            //  List: executing runs only
     int64_t after;               //  Events: Last-Event-ID, -1 = none
     int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks
@@ -87,7 +105,10 @@ struct argos_api {
     argos_api_watch_t *idle;     //  Those without readers, oldest first
     size_t idle_count;           //  How many
     size_t subscriptions;        //  Of all watches
-    argos_api_reader_t *quiet;   //  All readers, the one that was written to longest ago first
+    bool direct_model;           //  Chats may ask for a model of the provider
+    int64_t grace_ms;            //  From a hang-up to the end of the run
+    int64_t keepalive_ms;        //  Silence on a stream before a comment
+    argos_api_reader_t *quiet;   //  All streams, the one that was written to longest ago first
 };
 
 //  argos_api_actor.c: a call for a request; its end; a store read; answers that several handlers
@@ -141,13 +162,49 @@ void argos_api_slot_free (argos_api_t *self, const char *run_id);
 void argos_api_slots_load (argos_api_t *self);
 void argos_api_slots_clear (argos_api_t *self);
 
-//  argos_api_events.c: the handler, what comes from the broker, and time.
+//  argos_api_runs.c: take the headers that any start of a run may have (route NULL: no idempotency
+//  key); make its message and its files ready; a header of sessions. False = answered. Then submit:
+//  checks, admission, commit and, with a view, the answer; that takes the call.
+bool argos_api_open (argos_api_call_t *call, const char *route);
+bool argos_api_prepare (argos_api_call_t *call);
+bool argos_api_session_header (argos_http_req_t *req, const char *name, char **ret_text);
+void argos_api_submit (argos_api_call_t *call);
+void argos_api_refuse (argos_http_req_t *req, const argos_run_problem_t *problem);
+void argos_api_session_told (argos_http_req_t *req, const char *session, const char *key);
+
+//  argos_api_chat.c: the handler.
+void argos_api_chat (void *ctx, argos_http_req_t *req);
+
+//  argos_api_file.c: make files of the images and the large text of the run; false with a problem.
+//  Store them, then call argos_api_stored.
+bool argos_api_files_take (argos_api_call_t *call, argos_run_problem_t *problem);
+void argos_api_files_store (argos_api_call_t *call);
+void argos_api_files_free (argos_api_call_t *call);
+void argos_api_stored (argos_api_call_t *call, argos_err_t code);
+
+//  argos_api_stop.c: who waited for this run has gone; it ends after a grace unless somebody else
+//  reads it.
+void argos_api_abandon (argos_api_t *self, const char *run_id);
+
+//  argos_api_events.c: the handler. argos_api_watch.c: the request reads its run, whose row is
+//  final when over; the call is taken. What comes from the broker, and time.
 void argos_api_events (void *ctx, argos_http_req_t *req);
+void argos_api_watch_join (argos_api_call_t *call, bool over);
+bool argos_api_watch_is_read (const argos_api_t *self, const char *run_id);
+void argos_api_watch_enter_idle (argos_api_watch_t *watch);
+void argos_api_watch_leave_idle (argos_api_watch_t *watch);
 void argos_api_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg);
 void argos_api_on_end (void *ctx, const char *topic, int64_t n, bool closed);
-void argos_api_events_tick (argos_api_t *self, int64_t now);
-int64_t argos_api_events_due (const argos_api_t *self);
+void argos_api_watch_tick (argos_api_t *self, int64_t now);
+int64_t argos_api_watch_due (const argos_api_t *self);
 void argos_api_watches_clear (argos_api_t *self);
+
+//  argos_api_reader.c: a reader for the request of the call, which is taken; all of a watch; time.
+void argos_api_reader_attach (argos_api_watch_t *watch, argos_api_call_t *call);
+void argos_api_readers_wake (argos_api_watch_t *watch);
+void argos_api_readers_cut (argos_api_watch_t *watch);
+void argos_api_readers_tick (argos_api_t *self, int64_t now);
+int64_t argos_api_readers_due (const argos_api_t *self);
 
 //  The subscription of a topic was refused: its readers are cut off, and come back.
 void argos_api_events_refused (argos_api_t *self, const char *topic);

@@ -145,8 +145,15 @@ s_responses (const json_t *row)
     const char *status;
     json_object_foreach (json_object_get (row, "answers"), status, shape) {
         json_t *response = json_pack ("{s:s}", "description", s_text (row, "summary"));
-        if (json_is_string (shape))
-            (void) json_object_set_new (response, "content", s_content (json_string_value (shape)));
+        json_t *content = json_is_string (shape) ? s_content (json_string_value (shape)) : NULL;
+        if (content && s_text (row, "stream")) {
+            json_t *each = s_content (s_text (row, "stream"));
+            (void) json_object_set (
+                content, "text/event-stream", json_object_get (each, "application/json"));
+            json_decref (each);
+        }
+        if (content)
+            (void) json_object_set_new (response, "content", content);
         (void) json_object_set_new (responses, status, response);
     }
     (void) json_object_set_new (responses, "default",

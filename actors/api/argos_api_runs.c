@@ -123,21 +123,38 @@ argos_api_list (void *ctx, argos_http_req_t *req)
 //  --------------------------------------------------------------------------
 //  A new run
 
+void
+argos_api_session_told (argos_http_req_t *req, const char *session, const char *key)
+{
+    if (session)
+        argos_http_set (req, "X-Hermes-Session-Id", session);
+    if (key)
+        argos_http_set (req, "X-Hermes-Session-Key", key);
+}
+
+//  The run is there: follow it for the answer, or tell its id. The call is taken.
+
 static void
 s_started (argos_api_call_t *call)
 {
     char location[64];
-    (void) snprintf (location, sizeof location, "/v1/runs/%s", call->run_id);
-    argos_http_set (call->req, "Location", location);
-    if (call->session_key)
-        argos_http_set (call->req, "X-Hermes-Session-Key", call->session_key);
     if (call->status)
         argos_http_set (call->req, "Idempotency-Replayed", "true");
+    if (call->view.class) {
+        argos_api_session_told (
+            call->req, json_string_value (call->run.session_id), call->session_key);
+        argos_api_watch_join (call, call->over);
+        return;
+    }
+    (void) snprintf (location, sizeof location, "/v1/runs/%s", call->run_id);
+    argos_http_set (call->req, "Location", location);
+    argos_api_session_told (call->req, NULL, call->session_key);
     json_t *body = json_pack (
         "{s:s,s:s}", "run_id", call->run_id, "status", call->status ? call->status : "started");
     if (call->keyed)
         (void) json_object_set_new (body, "replayed", json_boolean (call->status != NULL));
     argos_http_json (call->req, 202, body);
+    argos_api_call_destroy (&call);
 }
 
 //  The post with a key that is in flight (waiting false) or the first that waits for it (true);
@@ -163,9 +180,11 @@ s_settle (argos_api_call_t *call, argos_err_t code)
         DL_DELETE (self->posts, call);
     if (!call->status)
         argos_api_slot_stored (self, call->run_id, code == ARGOS_OK);
-    if (code == ARGOS_OK)
+    if (code == ARGOS_OK) {
         s_started (call);
-    else if (code == ARGOS_CONFLICT && call->keyed)
+        return;
+    }
+    if (code == ARGOS_CONFLICT && call->keyed)
         argos_http_error (call->req, 409, "invalid_request_error", "idempotency_key_conflict", NULL,
             "This Idempotency-Key was used with another request.");
     else if (code == ARGOS_TOO_BIG)
@@ -247,7 +266,22 @@ s_on_commit (void *arg, const argos_peer_answer_t *answer)
 void
 argos_api_start (argos_api_call_t *call)
 {
+    if (call->file_count && !call->status)
+        argos_api_files_store (call);
+    else
+        argos_api_stored (call, ARGOS_OK);
+}
+
+void
+argos_api_stored (argos_api_call_t *call, argos_err_t code)
+{
     argos_api_t *self = call->api;
+    if (code != ARGOS_OK) {
+        argos_api_slot_stored (self, call->run_id, false);
+        argos_api_unavailable (call->req, code);
+        argos_api_call_destroy (&call);
+        return;
+    }
     if (call->keyed) {
         //  One at a time: to the peer, two commits of one id at once are a mistake
         call->waiting = s_find_post (self, call->run_id, false) != NULL;
@@ -255,7 +289,7 @@ argos_api_start (argos_api_call_t *call)
     }
     if (call->waiting)
         return;
-    argos_err_t code = s_commit (call);
+    code = s_commit (call);
     if (code != ARGOS_OK)
         s_finish (call, code);
 }
@@ -271,8 +305,9 @@ s_on_known (void *arg, const argos_peer_answer_t *answer)
         argos_api_call_destroy (&call);
         return;
     }
-    const char *state =
-        json_string_value (json_object_get (argos_api_row (answer, call->req), "state"));
+    const json_t *row = argos_api_row (answer, call->req);
+    const char *state = json_string_value (json_object_get (row, "state"));
+    call->over = argos_api_row_terminal (row);
     if (!state && s_find_post (call->api, call->run_id, false))
         state = "queued";
     if (state)
@@ -283,99 +318,181 @@ s_on_known (void *arg, const argos_peer_answer_t *answer)
         argos_api_admit (call);
 }
 
-//  The header that names a memory scope; NULL when it is absent. Returns -1 when it was refused and
-//  answered.
+//  The session that the client has named: another platform's, or another owner's, is not there.
 
-static int
-s_session_key (argos_http_req_t *req, char **ret_key)
+static void
+s_on_session (void *arg, const argos_peer_answer_t *answer)
 {
-    const char *text = argos_http_header (req, "X-Hermes-Session-Key");
-    *ret_key = NULL;
-    if (!text)
-        return 0;
-    text += strspn (text, " \t");
-    size_t size = strlen (text);
-    while (size && (text[size - 1] == ' ' || text[size - 1] == '\t'))
+    argos_api_call_t *call = arg;
+    char ours[96];
+    const json_t *session = json_object_get (answer->body, "session");
+    const char *owner = json_string_value (json_object_get (session, "owner"));
+    bool admin = argos_http_is_admin (call->req);
+    (void) snprintf (ours, sizeof ours, "api_server:%s%s",
+        admin ? "" : argos_http_owner (call->req), admin ? "" : ":");
+    if (answer->code != ARGOS_OK)
+        argos_api_unavailable (call->req, answer->code);
+    else if (json_is_object (session) && (!owner || strncmp (owner, ours, strlen (ours)) != 0))
+        argos_http_error (call->req, 404, "invalid_request_error", "session_not_found",
+            "session_id", "There is no such session.");
+    else {
+        call->named = false;
+        argos_api_submit (call);
+        return;
+    }
+    argos_api_call_destroy (&call);
+}
+
+void
+argos_api_submit (argos_api_call_t *call)
+{
+    argos_api_t *self = call->api;
+    if (call->named)
+        argos_api_read (self, "session.get", json_pack ("{s:O}", "id", call->run.session_id),
+            s_on_session, call);
+    else if (call->keyed)
+        argos_api_read (
+            self, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_known, call);
+    else
+        argos_api_admit (call);
+}
+
+//  --------------------------------------------------------------------------
+//  What a start of a run says in its head
+
+void
+argos_api_refuse (argos_http_req_t *req, const argos_run_problem_t *problem)
+{
+    argos_http_error (req, problem->status, "invalid_request_error", problem->code,
+        *problem->param ? problem->param : NULL, problem->message);
+}
+
+bool
+argos_api_session_header (argos_http_req_t *req, const char *name, char **ret_text)
+{
+    char header[64];
+    (void) snprintf (header, sizeof header, "X-Hermes-%s", name);
+    const char *text = argos_http_header (req, header);
+    if (!text) {
+        (void) snprintf (header, sizeof header, "X-Argos-%s", name);
+        text = argos_http_header (req, header);
+    }
+    *ret_text = NULL;
+    size_t size = text ? strlen (text) : 0;
+    size_t blank = text ? strspn (text, " \t") : 0;
+    while (size > blank && (text[size - 1] == ' ' || text[size - 1] == '\t'))
         size--;
-    if (!size)
-        return 0;
+    if (size <= blank)
+        return true;
     if (!argos_http_keyed (req))
         argos_http_error (req, 403, "invalid_request_error", NULL, NULL,
-            "X-Hermes-Session-Key needs a server with an API key.");
-    else if (!argos_run_session_valid (text, size))
+            "Session headers need a server with an API key.");
+    else if (!argos_run_session_valid (text + blank, size - blank))
         argos_http_error (req, 400, "invalid_request_error", "invalid_session_id", NULL,
-            "X-Hermes-Session-Key must be 1 to 256 bytes without control characters, path "
-            "separators or '..'.");
+            "A session header must be 1 to 256 bytes without control characters, path separators "
+            "or '..'.");
     else {
-        *ret_key = strndup (text, size);
-        return 0;
+        *ret_text = strndup (text + blank, size - blank);
+        return true;
     }
-    return -1;
+    return false;
 }
 
-static int
-s_read_request (argos_api_call_t *call)
-{
-    argos_run_problem_t problem;
-    char lane[ARGOS_RUN_SESSION_MAX + 1];
-    size_t size;
-    const char *body = argos_http_body (call->req, &size);
-    json_t *inbound = NULL;
-    if (argos_run_request_read (body, size, &call->run, &problem) == 0)
-        inbound = argos_run_request_inbound (&call->run, call->run_id, argos_http_owner (call->req),
-            call->session_key, lane, &problem);
-    if (!inbound) {
-        argos_http_error (call->req, problem.status, "invalid_request_error", problem.code,
-            *problem.param ? problem.param : NULL, problem.message);
-        return -1;
-    }
-    json_decref (inbound);
-    return 0;
-}
+//  Ids: from the key, or random. False when the key was refused and answered.
 
-//  Ids: from the key, or random. Returns -1 when the key was refused and answered.
-
-static int
-s_name_run (argos_api_call_t *call)
+static bool
+s_name_run (argos_api_call_t *call, const char *route)
 {
     const char *key = argos_http_header (call->req, "Idempotency-Key");
     unsigned char random[16];
+    char owner[64];
     if (key && !argos_run_idempotency_valid (key)) {
         argos_http_error (call->req, 400, "invalid_request_error", "invalid_idempotency_key", NULL,
             "Idempotency-Key must be 1 to 255 visible ASCII characters.");
-        return -1;
+        return false;
     }
-    call->keyed = key != NULL;
-    if (key) {
-        argos_run_id_of_key (argos_http_owner (call->req), key, call->run_id, call->commit_id);
-        return 0;
+    call->keyed = key && route;
+    if (call->keyed) {
+        (void) snprintf (owner, sizeof owner, "%s/%s", argos_http_owner (call->req), route);
+        argos_run_id_of_key (owner, key, call->run_id, call->commit_id);
+        return true;
     }
     randombytes_buf (random, sizeof random);
     memcpy (call->run_id, "run_", 4);
     (void) sodium_bin2hex (call->run_id + 4, sizeof call->run_id - 4, random, sizeof random);
     (void) snprintf (call->commit_id, sizeof call->commit_id, "post.%s", call->run_id);
-    return 0;
+    return true;
+}
+
+bool
+argos_api_open (argos_api_call_t *call, const char *route)
+{
+    if (call->api->draining) {
+        argos_http_set (call->req, "Retry-After", "1");
+        argos_http_error (call->req, 503, "invalid_request_error", "gateway_draining", NULL,
+            "The server is going down.");
+        return false;
+    }
+    return argos_api_session_header (call->req, "Session-Key", &call->session_key) &&
+           s_name_run (call, route);
+}
+
+//  --------------------------------------------------------------------------
+//  POST /v1/runs
+
+//  Whether the message fits; its files are made ready.
+
+static bool
+s_fits (argos_api_call_t *call, argos_run_problem_t *problem)
+{
+    char lane[ARGOS_RUN_SESSION_MAX + 1];
+    if (argos_run_request_finish (&call->run, problem) != 0 ||
+        !argos_api_files_take (call, problem))
+        return false;
+    json_t *inbound = argos_run_request_inbound (
+        &call->run, call->run_id, argos_http_owner (call->req), call->session_key, lane, problem);
+    json_decref (inbound);
+    return inbound != NULL;
+}
+
+bool
+argos_api_prepare (argos_api_call_t *call)
+{
+    argos_run_problem_t problem;
+    if (s_fits (call, &problem))
+        return true;
+    argos_api_refuse (call->req, &problem);
+    return false;
+}
+
+static bool
+s_read_request (argos_api_call_t *call)
+{
+    argos_run_problem_t problem;
+    size_t size;
+    const char *body = argos_http_body (call->req, &size);
+    json_t *root = argos_run_request_root (body, size, &problem);
+    int rc = root ? argos_run_request_read (root, &call->run, &problem) : -1;
+    json_decref (root);
+    if (rc != 0) {
+        argos_api_refuse (call->req, &problem);
+        return false;
+    }
+    const char *model = json_string_value (call->run.model);
+    if (model && strcmp (model, call->api->model) == 0) {
+        json_decref (call->run.model);
+        call->run.model = NULL;
+    }
+    call->named = call->run.session_id != NULL;
+    return argos_api_prepare (call);
 }
 
 void
 argos_api_post (void *ctx, argos_http_req_t *req)
 {
-    argos_api_t *self = ctx;
-    if (self->draining) {
-        argos_http_set (req, "Retry-After", "1");
-        argos_http_error (req, 503, "invalid_request_error", "gateway_draining", NULL,
-            "The server is going down.");
-        return;
-    }
-    argos_api_call_t *call = argos_api_call_new (self, req);
-    if (s_session_key (req, &call->session_key) != 0 || s_name_run (call) != 0 ||
-        s_read_request (call) != 0) {
-        argos_api_call_destroy (&call);
-        return;
-    }
-    if (call->keyed)
-        argos_api_read (
-            self, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_known, call);
+    argos_api_call_t *call = argos_api_call_new (ctx, req);
+    if (argos_api_open (call, "runs") && s_read_request (call))
+        argos_api_submit (call);
     else
-        argos_api_admit (call);
+        argos_api_call_destroy (&call);
 }

@@ -20,7 +20,9 @@ static void
 s_on_accepted (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
-    if (answer->code == ARGOS_OK)
+    if (!call->req)
+        ;
+    else if (answer->code == ARGOS_OK)
         argos_http_json (
             call->req, 200, json_pack ("{s:s,s:s}", "run_id", call->run_id, "status", "stopping"));
     else
@@ -32,7 +34,7 @@ static void
 s_send (argos_api_call_t *call, const char *session)
 {
     char id[64];
-    (void) snprintf (id, sizeof id, "stop.%s", call->run_id);
+    (void) snprintf (id, sizeof id, "%s.%s", call->req ? "stop" : "gone", call->run_id);
     const argos_peer_part_t part = {
         .type = "turn.stop",
         .to = "service:turn",
@@ -41,7 +43,8 @@ s_send (argos_api_call_t *call, const char *session)
         .durable = true,
         .side = true,
         .urgent = true,
-        .body = json_pack ("{s:s,s:s}", "run_id", call->run_id, "reason", "Stop requested via API"),
+        .body = json_pack ("{s:s,s:s}", "run_id", call->run_id, "reason",
+            call->req ? "Stop requested via API" : "SSE client disconnected"),
     };
     argos_err_t code =
         argos_peer_send (argos_shell_peer (call->api->shell), &part, s_on_accepted, call);
@@ -57,7 +60,8 @@ s_wait (argos_api_call_t *call)
     if (!call->give_up)
         call->give_up = now + S_GIVE_UP;
     if (now >= call->give_up || self->stopping) {
-        argos_api_unavailable (call->req, ARGOS_BUSY);
+        if (call->req)
+            argos_api_unavailable (call->req, ARGOS_BUSY);
         argos_api_call_destroy (&call);
         return;
     }
@@ -78,14 +82,17 @@ s_on_row (void *arg, const argos_peer_answer_t *answer)
     argos_api_call_t *call = arg;
     const json_t *row = argos_api_row (answer, call->req);
     const char *session = json_string_value (json_object_get (row, "session_id"));
-    if (answer->code == ARGOS_OK && row && !argos_api_row_terminal (row)) {
+    bool needless = !call->req && argos_api_watch_is_read (call->api, call->run_id);
+    if (answer->code == ARGOS_OK && row && !argos_api_row_terminal (row) && !needless) {
         if (session && !call->api->stopping)
             s_send (call, session);
         else
             s_wait (call);
         return;
     }
-    if (answer->code == ARGOS_OK)
+    if (!call->req)
+        ;
+    else if (answer->code == ARGOS_OK)
         argos_api_no_run (call->req);
     else
         argos_api_unavailable (call->req, answer->code);
@@ -109,6 +116,18 @@ argos_api_stop (void *ctx, argos_http_req_t *req)
         argos_api_no_run (req);
         argos_api_call_destroy (&call);
     }
+}
+
+void
+argos_api_abandon (argos_api_t *self, const char *run_id)
+{
+    if (self->stopping)
+        return;
+    argos_api_call_t *call = argos_api_call_new (self, NULL);
+    memcpy (call->run_id, run_id, sizeof call->run_id);
+    call->due = argos_shell_now () + self->grace_ms;
+    DL_APPEND (self->stops, call);
+    argos_api_schedule (self);
 }
 
 void

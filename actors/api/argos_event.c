@@ -27,7 +27,7 @@ static const s_form_t s_forms[] = {
     { "turn.restarted", "run.restarted", { "attempt" }, false },
     { "tool.started", "tool.started", { "tool", "tool_call_id", "preview" }, false },
     { "tool.completed", "tool.completed", { "tool", "tool_call_id", "error" }, false },
-    { "run.completed", "run.completed", { "output", "usage" }, true },
+    { "run.completed", "run.completed", { "output", "usage", "finish_reason" }, true },
     { "run.failed", "run.failed", { NULL }, true },
     { "run.cancelled", "run.cancelled", { "reason" }, true },
 };

@@ -37,6 +37,7 @@ s_req_new (argos_http_t *self, struct MHD_Connection *connection)
     if (req) {
         req->http = self;
         req->connection = connection;
+        req->hangup.fd = -1;
     }
     return req;
 }
@@ -52,6 +53,7 @@ s_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
     if (!req)
         return;
     *req_p = NULL;
+    argos_http_look_away (req->http, &req->hangup);
     if (req->suspended)
         DL_DELETE (req->http->waiting, req);
     if (req->response)
@@ -346,18 +348,54 @@ s_hear_bell (argos_http_t *self)
 }
 
 void
+argos_http_look (argos_http_t *self, struct MHD_Connection *connection, argos_http_hangup_t *hangup)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = hangup };
+    hangup->fd = info ? info->connect_fd : -1;
+    if (hangup->fd >= 0 && epoll_ctl (self->epoll, EPOLL_CTL_ADD, hangup->fd, &event) != 0)
+        hangup->fd = -1; //  Then its end is seen by the next write
+}
+
+void
+argos_http_look_away (argos_http_t *self, argos_http_hangup_t *hangup)
+{
+    if (hangup->fd >= 0)
+        (void) epoll_ctl (self->epoll, EPOLL_CTL_DEL, hangup->fd, NULL);
+    hangup->fd = -1;
+}
+
+void
+argos_http_on_hangup (argos_http_req_t *req, void (*fn) (void *arg), void *arg)
+{
+    req->gone = fn;
+    req->gone_arg = arg;
+    req->hangup.req = req;
+    argos_http_look (req->http, req->connection, &req->hangup);
+}
+
+//  NULL = one of the sets and bells within.
+
+static void
+s_hung_up (const argos_http_hangup_t *hangup)
+{
+    if (hangup && hangup->stream) {
+        hangup->stream->dead = true;
+        argos_http_wake (hangup->stream);
+    }
+    else if (hangup && hangup->req && !hangup->req->answered)
+        hangup->req->gone (hangup->req->gone_arg);
+}
+
+void
 argos_http_run (argos_http_t *self)
 {
     s_hear_bell (self);
     struct epoll_event events[S_HANGUPS];
     int count = epoll_wait (self->epoll, events, S_HANGUPS, 0);
-    for (int i = 0; i < count; i++) {
-        argos_http_stream_t *stream = events[i].data.ptr;
-        if (stream) {
-            stream->dead = true;
-            argos_http_wake (stream);
-        }
-    }
+    for (int i = 0; i < count; i++)
+        s_hung_up (events[i].data.ptr);
     (void) MHD_run (self->daemon);
 }
 

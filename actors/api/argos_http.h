@@ -99,6 +99,10 @@ argos_http_stream_t *argos_http_stream (argos_http_req_t *req,
     ssize_t (*fill) (void *arg, char *buffer, size_t max), void (*closed) (void *arg), void *arg);
 void argos_http_wake (argos_http_stream_t *stream);
 
+//  For a request that is answered later: fn is called once if its client hangs up before that; it
+//  must answer still. At most one for each request.
+void argos_http_on_hangup (argos_http_req_t *req, void (*fn) (void *arg), void *arg);
+
 //  Numbers for metrics: answers of route number `route` (the count of routes: of none) whose status
 //  begins with digit 1 to 5; open connections; open streams.
 uint64_t argos_http_count (const argos_http_t *self, size_t route, unsigned digit);

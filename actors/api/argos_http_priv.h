@@ -11,7 +11,18 @@
 
 #define ARGOS_HTTP_EXTRA_MAX 8 //  Further headers of one answer
 
+//  What the epoll set knows of a socket whose end is looked for
+
+typedef struct {
+    argos_http_stream_t *stream; //  A stream, or
+    argos_http_req_t *req;       //  a request that is answered later
+    int fd;                      //  The socket, -1 = it is not in the set
+} argos_http_hangup_t;
+
 struct argos_http_req {
+    argos_http_hangup_t hangup;           //  Its end is looked for
+    void (*gone) (void *arg);             //  Called then
+    void *gone_arg;                       //  For it
     argos_http_t *http;                   //  Owner
     struct MHD_Connection *connection;    //  Its connection
     const argos_http_route_t *route;      //  Who handles it, NULL when it was answered before
@@ -42,7 +53,7 @@ struct argos_http_stream {
     ssize_t (*fill) (void *arg, char *buffer, size_t max); //  Makes bytes
     void (*closed) (void *arg);                            //  Told at the end
     void *arg;                                             //  For both
-    int fd;                                                //  Socket, in the owner's epoll set
+    argos_http_hangup_t hangup;                            //  Its end is looked for
     bool suspended;                                        //  Has nothing to send
     bool dead;                                             //  The peer hung up, or we stop
     argos_http_stream_t *prev, *next;                      //  All streams
@@ -77,6 +88,11 @@ bool argos_http_check_auth (argos_http_req_t *req, const char *method, const cha
 //  Let a suspended connection go on. The server does not notice by itself: the bell makes the loop
 //  run it.
 void argos_http_resume (argos_http_t *self, struct MHD_Connection *connection);
+
+//  Look for the end of a connection, or no longer.
+void argos_http_look (
+    argos_http_t *self, struct MHD_Connection *connection, argos_http_hangup_t *hangup);
+void argos_http_look_away (argos_http_t *self, argos_http_hangup_t *hangup);
 
 //  Hand the answer that was made to the server.
 enum MHD_Result argos_http_queue (argos_http_req_t *req);

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <utlist.h>
 
 #define S_BLOCK_CHUNKED 64 //  Not used by chunked answers, which fill the connection's own memory
@@ -60,6 +59,7 @@ static void
 s_answer (argos_http_req_t *req, unsigned status, struct MHD_Response *response)
 {
     req->answered = true;
+    argos_http_look_away (req->http, &req->hangup);
     req->status = status;
     req->response = response;
     if (response)
@@ -155,8 +155,7 @@ s_stream_free (void *cls)
     argos_http_stream_t *stream = cls;
     DL_DELETE (stream->http->streams, stream);
     stream->http->stream_count--;
-    if (stream->fd >= 0)
-        (void) epoll_ctl (stream->http->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+    argos_http_look_away (stream->http, &stream->hangup);
     stream->closed (stream->arg);
     free (stream);
 }
@@ -166,21 +165,17 @@ argos_http_stream (argos_http_req_t *req, ssize_t (*fill) (void *arg, char *buff
     void (*closed) (void *arg), void *arg)
 {
     argos_http_stream_t *stream = calloc (1, sizeof *stream);
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info (req->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (!stream || !info)
+    if (!stream)
         abort ();
     stream->http = req->http;
     stream->connection = req->connection;
     stream->fill = fill;
     stream->closed = closed;
     stream->arg = arg;
-    stream->fd = info->connect_fd;
+    stream->hangup.stream = stream;
     DL_APPEND (req->http->streams, stream);
     req->http->stream_count++;
-    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = stream };
-    if (epoll_ctl (req->http->epoll, EPOLL_CTL_ADD, stream->fd, &event) != 0)
-        stream->fd = -1; //  Then its end is seen by the next write
+    argos_http_look (req->http, req->connection, &stream->hangup);
     struct MHD_Response *response = MHD_create_response_from_callback (MHD_SIZE_UNKNOWN,
         req->http10 ? S_BLOCK_PLAIN : S_BLOCK_CHUNKED, s_stream_read, stream, s_stream_free);
     if (!response)

@@ -9,122 +9,21 @@
 #include "argos_json.h"
 
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define S_MODEL_MAX 128  //  Bytes of a model's name
-#define S_ROLE_MAX 32    //  Bytes of a role
-#define S_PARTS_MAX 1000 //  Parts of one content
-#define S_CHAT_MAX 255   //  Bytes of a chat id
+#define S_MODEL_MAX 128 //  Bytes of a model's name
+#define S_ROLE_MAX 32   //  Bytes of a role
+#define S_CHAT_MAX 255  //  Bytes of a chat id
 
-static int s_fault (argos_run_problem_t *problem, unsigned status, const char *code,
-    const char *param, const char *format, ...) __attribute__ ((format (printf, 5, 6)));
-
-static int
-s_fault (argos_run_problem_t *problem, unsigned status, const char *code, const char *param,
-    const char *format, ...)
-{
-    problem->status = status;
-    problem->code = code;
-    (void) snprintf (problem->param, sizeof problem->param, "%s", param);
-    va_list arguments;
-    va_start (arguments, format);
-    (void) vsnprintf (problem->message, sizeof problem->message, format, arguments);
-    va_end (arguments);
-    return -1;
-}
-
-//  --------------------------------------------------------------------------
-//  Content
-
-static bool
-s_is_one_of (const char *type, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcasecmp (type, *names) == 0)
-            return true;
-    return false;
-}
-
-//  The text of one part, or NULL when it has none; *ret_rc is -1 for a part that can't be taken.
-
-static const json_t *
-s_part_text (const json_t *part, const char *param, argos_run_problem_t *problem, int *ret_rc)
-{
-    static const char *const texts[] = { "text", "input_text", "output_text", NULL };
-    if (json_is_string (part))
-        return part;
-    if (!json_is_object (part))
-        return NULL;
-    const char *type = json_string_value (json_object_get (part, "type"));
-    if (!type || s_is_one_of (type, texts))
-        return json_object_get (part, "text");
-    *ret_rc = s_fault (problem, 400, "unsupported_content_type", param,
-        "%s: parts of type %.32s are not supported here, only text.", param, type);
-    return NULL;
-}
-
-static json_t *
-s_parts (const json_t *parts, const char *param, argos_run_problem_t *problem)
-{
-    if (json_array_size (parts) > S_PARTS_MAX) {
-        s_fault (problem, 400, "invalid_content_part", param, "%s: more than %d parts.", param,
-            S_PARTS_MAX);
-        return NULL;
-    }
-    char *joined = NULL;
-    size_t used = 0, stream_size = 0, index;
-    FILE *stream = open_memstream (&joined, &stream_size);
-    json_t *part, *text = NULL;
-    int rc = stream ? 0 : -1;
-    json_array_foreach (parts, index, part) {
-        const json_t *piece = rc == 0 ? s_part_text (part, param, problem, &rc) : NULL;
-        size_t size = json_string_length (piece);
-        if (rc != 0 || size == 0)
-            continue;
-        (void) fprintf (stream, "%s%s", used ? "\n" : "", json_string_value (piece));
-        used += size;
-    }
-    if (stream && fclose (stream) == 0 && rc == 0)
-        text = json_stringn (joined, stream_size);
-    free (joined);
-    return text;
-}
-
-//  Any content as one string: new, or NULL with the problem named.
-
-static json_t *
-s_content (json_t *content, const char *param, argos_run_problem_t *problem)
-{
-    char number[64];
-    switch (json_typeof (content)) {
-    case JSON_STRING:
-        return json_incref (content);
-    case JSON_NULL:
-        return json_string ("");
-    case JSON_ARRAY:
-        return s_parts (content, param, problem);
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return json_string (json_is_true (content) ? "true" : "false");
-    case JSON_INTEGER:
-        return json_sprintf ("%lld", (long long) json_integer_value (content));
-    case JSON_REAL:
-        (void) snprintf (number, sizeof number, "%.17g", json_real_value (content));
-        return json_string (number);
-    default:
-        s_fault (problem, 400, "invalid_content_part", param, "%s: expected text.", param);
-        return NULL;
-    }
-}
-
-//  Append {role, content} made of entry to history. An entry may be a plain string when loose.
+//  Append {role, content} made of entry to history.
+//  An entry may be a plain string when loose. images (may be NULL) gets the images of the entry;
+//  without it their place is told.
 
 static int
-s_add_entry (
-    json_t *history, json_t *entry, bool loose, const char *param, argos_run_problem_t *problem)
+s_add_entry (json_t *history, json_t *entry, bool loose, const char *param, json_t **images,
+    argos_run_problem_t *problem)
 {
     const json_t *role = json_object_get (entry, "role");
     json_t *content = json_object_get (entry, "content");
@@ -132,28 +31,43 @@ s_add_entry (
         content = entry;
     bool nameless = loose && !role;
     if (!content || (!role && !nameless))
-        return s_fault (
+        return argos_problem (
             problem, 400, NULL, param, "%s: expected an object with 'role' and 'content'.", param);
     const char *name = nameless ? "user" : json_string_value (role);
     if (!name || !*name || strlen (name) > S_ROLE_MAX)
-        return s_fault (problem, 400, NULL, param, "%s: 'role' must be a short string.", param);
-    json_t *text = s_content (content, param, problem);
-    if (!text)
+        return argos_problem (
+            problem, 400, NULL, param, "%s: 'role' must be a short string.", param);
+    argos_content_t read;
+    if (argos_content_read (content, param, &read, problem) != 0)
         return -1;
-    return json_array_append_new (history, json_pack ("{s:s,s:o}", "role", name, "content", text));
+    if (images)
+        *images = json_incref (read.images);
+    else if (read.images)
+        (void) json_array_append_new (history,
+            json_pack ("{s:s,s:o}", "role", name, "content",
+                json_sprintf ("%s%s[%zu images]", json_string_value (read.text),
+                    json_string_length (read.text) ? "\n" : "", json_array_size (read.images))));
+    if (images || !read.images)
+        (void) json_array_append_new (
+            history, json_pack ("{s:s,s:O}", "role", name, "content", read.text));
+    argos_content_clear (&read);
+    return 0;
 }
+
+//  The images are those of the last entry, when images is not NULL.
 
 static int
 s_add_entries (json_t *history, const json_t *entries, size_t count, bool loose, const char *name,
-    argos_run_problem_t *problem)
+    json_t **images, argos_run_problem_t *problem)
 {
     if (count > ARGOS_RUN_HISTORY_MAX)
-        return s_fault (problem, 400, "content_too_long", name, "'%s' has more than %d entries.",
-            name, ARGOS_RUN_HISTORY_MAX);
+        return argos_problem (problem, 400, "content_too_long", name,
+            "'%s' has more than %d entries.", name, ARGOS_RUN_HISTORY_MAX);
     for (size_t i = 0; i < count; i++) {
         char param[64];
         (void) snprintf (param, sizeof param, "%s[%zu]", name, i);
-        if (s_add_entry (history, json_array_get (entries, i), loose, param, problem) != 0)
+        if (s_add_entry (history, json_array_get (entries, i), loose, param,
+                i + 1 == count ? images : NULL, problem) != 0)
             return -1;
     }
     return 0;
@@ -171,16 +85,18 @@ s_read_input (const json_t *root, argos_run_request_t *request, argos_run_proble
     if (!input || json_is_null (input) ||
         (json_is_string (input) && json_string_length (input) == 0) ||
         (json_is_array (input) && json_array_size (input) == 0))
-        return s_fault (problem, 400, NULL, "input", "'input' is required and must not be empty.");
+        return argos_problem (
+            problem, 400, NULL, "input", "'input' is required and must not be empty.");
     if (!json_is_string (input) && !json_is_array (input))
-        return s_fault (
+        return argos_problem (
             problem, 400, NULL, "input", "'input' must be a string or an array of messages.");
     if (json_is_string (input)) {
         request->text = json_incref (input);
         return 0;
     }
     json_t *all = json_array ();
-    int rc = s_add_entries (all, input, json_array_size (input), true, "input", problem);
+    int rc = s_add_entries (
+        all, input, json_array_size (input), true, "input", &request->images, problem);
     size_t count = json_array_size (all);
     if (rc == 0) {
         request->text = json_incref (json_object_get (json_array_get (all, count - 1), "content"));
@@ -189,8 +105,8 @@ s_read_input (const json_t *root, argos_run_request_t *request, argos_run_proble
     if (rc == 0 && count > 1)
         request->history = json_incref (all);
     json_decref (all);
-    if (rc == 0 && json_string_length (request->text) == 0)
-        rc = s_fault (problem, 400, NULL, "input", "There is no user message in 'input'.");
+    if (rc == 0 && json_string_length (request->text) == 0 && !request->images)
+        rc = argos_problem (problem, 400, NULL, "input", "There is no user message in 'input'.");
     return rc;
 }
 
@@ -201,15 +117,15 @@ s_read_history (const json_t *root, argos_run_request_t *request, argos_run_prob
     const json_t *previous = json_object_get (root, "previous_response_id");
     if (history && !json_is_null (history)) {
         if (!json_is_array (history))
-            return s_fault (problem, 400, NULL, "conversation_history",
+            return argos_problem (problem, 400, NULL, "conversation_history",
                 "'conversation_history' must be an array of messages.");
         json_decref (request->history);
         request->history = json_array ();
         return s_add_entries (request->history, history, json_array_size (history), false,
-            "conversation_history", problem);
+            "conversation_history", NULL, problem);
     }
     if (previous && !json_is_null (previous))
-        return s_fault (
+        return argos_problem (
             problem, 404, NULL, "previous_response_id", "There is no response of this id.");
     return 0;
 }
@@ -223,9 +139,9 @@ s_read_string (const json_t *root, const char *name, size_t max, json_t **ret_va
         (json_is_string (value) && json_string_length (value) == 0))
         return 0;
     if (!json_is_string (value))
-        return s_fault (problem, 400, NULL, name, "'%s' must be a string.", name);
+        return argos_problem (problem, 400, NULL, name, "'%s' must be a string.", name);
     if (json_string_length (value) > max)
-        return s_fault (
+        return argos_problem (
             problem, 400, "content_too_long", name, "'%s' is longer than %zu bytes.", name, max);
     *ret_value = json_incref (value);
     return 0;
@@ -236,9 +152,6 @@ s_read_members (const json_t *root, argos_run_request_t *request, argos_run_prob
 {
     if (s_read_input (root, request, problem) != 0 || s_read_history (root, request, problem) != 0)
         return -1;
-    if (json_string_length (request->text) > ARGOS_RUN_TEXT_MAX)
-        return s_fault (problem, 400, "content_too_long", "input",
-            "'input' is longer than %d bytes.", ARGOS_RUN_TEXT_MAX);
     if (s_read_string (root, "instructions", ARGOS_RUN_TEXT_MAX, &request->instructions, problem) !=
             0 ||
         s_read_string (root, "session_id", ARGOS_RUN_BODY_MAX, &request->session_id, problem) !=
@@ -247,29 +160,35 @@ s_read_members (const json_t *root, argos_run_request_t *request, argos_run_prob
         return -1;
     if (request->session_id && !argos_run_session_valid (json_string_value (request->session_id),
                                    json_string_length (request->session_id)))
-        return s_fault (problem, 400, "invalid_session_id", "session_id",
+        return argos_problem (problem, 400, "invalid_session_id", "session_id",
             "'session_id' must be 1 to %d bytes without control characters, path separators or "
             "'..'.",
             ARGOS_RUN_SESSION_MAX);
     return 0;
 }
 
-int
-argos_run_request_read (const char *data, size_t size, argos_run_request_t *ret_request,
-    argos_run_problem_t *ret_problem)
+json_t *
+argos_run_request_root (const char *data, size_t size, argos_run_problem_t *ret_problem)
 {
     json_error_t error;
     json_t *root = argos_json_load (data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (!root)
-        return s_fault (ret_problem, 400, NULL, "", "Invalid JSON at line %d, column %d.",
+    if (json_is_object (root))
+        return root;
+    if (root)
+        argos_problem (ret_problem, 400, NULL, "", "The body must be a JSON object.");
+    else
+        argos_problem (ret_problem, 400, NULL, "", "Invalid JSON at line %d, column %d.",
             error.line, error.column);
-    argos_run_request_t request = { .text = NULL };
-    int rc = 0;
-    if (!json_is_object (root))
-        rc = s_fault (ret_problem, 400, NULL, "", "The body must be a JSON object with 'input'.");
-    if (rc == 0)
-        rc = s_read_members (root, &request, ret_problem);
     json_decref (root);
+    return NULL;
+}
+
+int
+argos_run_request_read (
+    const json_t *root, argos_run_request_t *ret_request, argos_run_problem_t *ret_problem)
+{
+    argos_run_request_t request = { .text = NULL };
+    int rc = s_read_members (root, &request, ret_problem);
     if (rc == 0)
         *ret_request = request;
     else
@@ -284,10 +203,69 @@ argos_run_request_clear (argos_run_request_t *self)
         return;
     json_decref (self->text);
     json_decref (self->history);
+    json_decref (self->images);
+    json_decref (self->large);
+    json_decref (self->attachments);
     json_decref (self->instructions);
     json_decref (self->session_id);
     json_decref (self->model);
     *self = (argos_run_request_t){ .text = NULL };
+}
+
+size_t
+argos_run_cut (const char *text, size_t max)
+{
+    size_t size = strlen (text);
+    if (size <= max)
+        return size;
+    while (max && ((unsigned char) text[max] & 0xC0) == 0x80)
+        max--;
+    return max;
+}
+
+//  The text of request, with a line for what is not carried in it.
+
+static void
+s_add_line (argos_run_request_t *self, const char *line)
+{
+    const char *text = json_string_value (self->text);
+    json_t *longer = json_sprintf ("%s%s%s", text, *text ? "\n" : "", line);
+    json_decref (self->text);
+    self->text = longer;
+}
+
+int
+argos_run_request_finish (argos_run_request_t *self, argos_run_problem_t *ret_problem)
+{
+    char line[4200];
+    size_t index, count = json_array_size (self->images);
+    json_t *kept = json_array (), *url;
+    json_array_foreach (self->images, index, url) {
+        if (argos_content_is_data (json_string_value (url)))
+            (void) json_array_append (kept, url);
+        else {
+            (void) snprintf (line, sizeof line, "[image: %.4096s]", json_string_value (url));
+            s_add_line (self, line);
+        }
+    }
+    json_decref (self->images);
+    self->images = json_array_size (kept) ? json_incref (kept) : NULL;
+    json_decref (kept);
+    bool large = json_string_length (self->text) > ARGOS_RUN_TEXT_MAX;
+    if (large && count >= ARGOS_CONTENT_IMAGES_MAX)
+        return argos_problem (ret_problem, 400, "content_too_long", "",
+            "A text of more than %d bytes is sent as a file, and there are %d already.",
+            ARGOS_RUN_TEXT_MAX, ARGOS_CONTENT_IMAGES_MAX);
+    if (large) {
+        self->large = self->text;
+        self->text = json_sprintf (
+            "%.*s\n[the text goes on: all of it is in the file " ARGOS_RUN_LARGE_NAME "]",
+            (int) argos_run_cut (json_string_value (self->large), ARGOS_RUN_LARGE_HEAD),
+            json_string_value (self->large));
+    }
+    else if (json_string_length (self->text) == 0 && self->images)
+        s_add_line (self, "[image]");
+    return 0;
 }
 
 //  --------------------------------------------------------------------------
@@ -374,35 +352,25 @@ argos_run_request_inbound (const argos_run_request_t *self, const char *run_id, 
     else if (size)
         chat = json_string_value (session);
     (void) snprintf (ret_lane, ARGOS_RUN_SESSION_MAX + 1, "%s", chat);
-    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:o*,s:O*,s:O*,s:O*}", "source",
-        "platform", "api_server", "account", account, "chat_id", chat, "chat_type", "dm", "user_id",
-        user, "text", self->text, "run_id", run_id, "session_id", session, "instructions",
-        self->instructions, "history", self->history, "model", self->model);
+    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:o*,s:O*,s:O*,s:O*,s:O*}",
+        "source", "platform", "api_server", "account", account, "chat_id", chat, "chat_type", "dm",
+        "user_id", user, "text", self->text, "run_id", run_id, "session_id", session,
+        "instructions", self->instructions, "history", self->history, "model", self->model,
+        "attachments", self->attachments);
     if (body && json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX)
         return body;
     json_decref (body);
-    s_fault (ret_problem, 400, "content_too_long", self->history ? "conversation_history" : "input",
-        "The run is larger than %d bytes in all.", ARGOS_RUN_BODY_MAX);
+    argos_problem (ret_problem, 400, "content_too_long",
+        self->history ? "conversation_history" : "input", "The run is larger than %d bytes in all.",
+        ARGOS_RUN_BODY_MAX);
     return NULL;
-}
-
-//  At most max bytes of text, cut between two characters.
-
-static size_t
-s_cut (const char *text, size_t size, size_t max)
-{
-    if (size <= max)
-        return size;
-    while (max && ((unsigned char) text[max] & 0xC0) == 0x80)
-        max--;
-    return max;
 }
 
 json_t *
 argos_run_request_row (const argos_run_request_t *self, const char *run_id, const char *owner)
 {
     const char *text = json_string_value (self->text);
-    size_t size = s_cut (text, json_string_length (self->text), ARGOS_RUN_PREVIEW_MAX);
+    size_t size = argos_run_cut (text, ARGOS_RUN_PREVIEW_MAX);
     return json_pack ("{s:s,s:s,s:O*,s:s%}", "run_id", run_id, "owner", owner, "model", self->model,
         "input", text, size);
 }

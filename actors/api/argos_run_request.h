@@ -7,6 +7,8 @@
 #ifndef ARGOS_RUN_REQUEST_H
 #define ARGOS_RUN_REQUEST_H
 
+#include "argos_content.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,30 +17,37 @@
 #define ARGOS_RUN_HISTORY_MAX 1000 //  Entries of history
 #define ARGOS_RUN_BODY_MAX                                                                         \
     900000 //  Bytes of the message made from it; a part of a commit has 1 MiB
-#define ARGOS_RUN_SESSION_MAX 256  //  Bytes of a session id or a session key
-#define ARGOS_RUN_PREVIEW_MAX 1024 //  Bytes of the prompt kept in the run's row
-
-//  What is wrong with a request, for the error object
-
-typedef struct {
-    unsigned status;   //  400 or 404
-    const char *code;  //  Static, or NULL
-    char param[64];    //  Member at fault, "" = none
-    char message[256]; //  Sentence
-} argos_run_problem_t;
+#define ARGOS_RUN_SESSION_MAX 256        //  Bytes of a session id or a session key
+#define ARGOS_RUN_LARGE_NAME "input.txt" //  File of a text that is longer
+#define ARGOS_RUN_LARGE_HEAD 8192        //  Bytes of it that stay in the message
+#define ARGOS_RUN_PREVIEW_MAX 1024       //  Bytes of the prompt kept in the run's row
 
 typedef struct {
     json_t *text;         //  The prompt, a string
     json_t *history;      //  Array of {role, content}, or NULL
+    json_t *images;       //  URLs of images of the prompt, or NULL
+    json_t *large;        //  The whole text when it goes as a file, or NULL
+    json_t *attachments;  //  As in message.inbound, or NULL; filled in by who stores the files
     json_t *instructions; //  String or NULL
     json_t *session_id;   //  String or NULL
     json_t *model;        //  String or NULL
 } argos_run_request_t;
 
-//  Reads size bytes into *ret_request (everything in it is new; argos_run_request_clear frees it).
-//  Returns 0, or -1 with *ret_problem filled in and nothing to free.
-int argos_run_request_read (const char *data, size_t size, argos_run_request_t *ret_request,
-    argos_run_problem_t *ret_problem);
+//  The body of a request as an object, new; NULL with *ret_problem filled in.
+json_t *argos_run_request_root (const char *data, size_t size, argos_run_problem_t *ret_problem);
+
+//  Reads what POST /v1/runs asks for into *ret_request (everything in it is new;
+//  argos_run_request_clear frees it). Returns 0, or -1 with *ret_problem filled in and nothing to
+//  free.
+int argos_run_request_read (
+    const json_t *root, argos_run_request_t *ret_request, argos_run_problem_t *ret_problem);
+
+//  The last step of any request: images of the web become lines of the text, a text that is too
+//  long for a message goes to `large` and its beginning stays. Returns 0, or -1 as above.
+int argos_run_request_finish (argos_run_request_t *self, argos_run_problem_t *ret_problem);
+
+//  At most max bytes of text, cut between two characters.
+size_t argos_run_cut (const char *text, size_t max);
 
 //  Frees what it holds. NULL-safe, idempotent.
 void argos_run_request_clear (argos_run_request_t *self);

@@ -35,6 +35,9 @@ typedef struct {
     bool allow_unauthenticated_loopback; //  Serve loopback without a key
     int max_concurrent_runs;             //  More are answered 429; 0 = no limit
     const char *model_name;              //  Offered by /v1/models
+    bool direct_model_requests;          //  The model of a chat goes to the provider
+    int disconnect_grace_s;              //  From a hang-up to the end of the run
+    int keepalive_s;                     //  Silence on a stream before a comment
     const char *const *cors_origins;     //  NULL-terminated, "" list when none
 } argos_config_http_t;
 

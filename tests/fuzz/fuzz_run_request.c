@@ -17,8 +17,15 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     if (!ready)
         FUZZ_CHECK (argos_schema_init (reason) == 0);
     ready = 1;
-    if (argos_run_request_read ((const char *) data, size, &request, &problem) != 0) {
+    json_t *root = argos_run_request_root ((const char *) data, size, &problem);
+    int rc = root ? argos_run_request_read (root, &request, &problem) : -1;
+    json_decref (root);
+    if (rc != 0) {
         FUZZ_CHECK (problem.status >= 400 && problem.status < 500 && *problem.message);
+        return 0;
+    }
+    if (argos_run_request_finish (&request, &problem) != 0) {
+        argos_run_request_clear (&request);
         return 0;
     }
     json_t *inbound = argos_run_request_inbound (

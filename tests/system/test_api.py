@@ -345,7 +345,7 @@ def test_wrong_paths_and_methods(api):
 
 
 def test_large_bodies(api):
-    is_error(api.call("POST", "/v1/runs", {"input": "x" * 262145}), 400, "content_too_long")
+    is_error(api.call("POST", "/v1/runs", {"input": "x", "instructions": "x" * 262145}), 400, "content_too_long")
     is_error(api.call("POST", "/v1/runs", "x" * 10000001), 413, "body_too_large")
     is_error(api.call("POST", "/v1/runs", (b"x" * 100000 for _ in range(101))), 413, "body_too_large")
     api.finish(api.start("x" * 200000))

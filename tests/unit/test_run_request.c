@@ -12,12 +12,25 @@
 
 #define RUN "run_00112233445566778899aabbccddeeff"
 
+static int
+s_read (const char *body, argos_run_request_t *request, argos_run_problem_t *problem)
+{
+    json_t *root = argos_run_request_root (body, strlen (body), problem);
+    int rc = root ? argos_run_request_read (root, request, problem) : -1;
+    json_decref (root);
+    if (rc == 0 && argos_run_request_finish (request, problem) != 0) {
+        argos_run_request_clear (request);
+        rc = -1;
+    }
+    return rc;
+}
+
 static void
 s_refused (const char *body, unsigned status, const char *code, const char *part)
 {
     argos_run_request_t request;
     argos_run_problem_t problem;
-    assert_int_equal (argos_run_request_read (body, strlen (body), &request, &problem), -1);
+    assert_int_equal (s_read (body, &request, &problem), -1);
     assert_int_equal (problem.status, status);
     if (code)
         assert_string_equal (problem.code, code);
@@ -34,7 +47,7 @@ s_taken (const char *body, const char *session_key, char *ret_lane)
 {
     argos_run_request_t request;
     argos_run_problem_t problem;
-    if (argos_run_request_read (body, strlen (body), &request, &problem) != 0)
+    if (s_read (body, &request, &problem) != 0)
         fail_msg ("%s: %s", body, problem.message);
     json_t *inbound =
         argos_run_request_inbound (&request, RUN, "main", session_key, ret_lane, &problem);
@@ -62,9 +75,9 @@ wrong_bodies_are_refused_by_name (void **state)
     (void) state;
     s_refused ("not json", 400, NULL, "JSON");
     s_refused ("", 400, NULL, "JSON");
-    s_refused ("[]", 400, NULL, "input");
-    s_refused ("5", 400, NULL, "input");
-    s_refused ("\"x\"", 400, NULL, "input");
+    s_refused ("[]", 400, NULL, "object");
+    s_refused ("5", 400, NULL, "object");
+    s_refused ("\"x\"", 400, NULL, "object");
     s_refused ("{}", 400, NULL, "input");
     s_refused ("{\"input\":\"\"}", 400, NULL, "input");
     s_refused ("{\"input\":null}", 400, NULL, "input");
@@ -91,9 +104,9 @@ wrong_bodies_are_refused_by_name (void **state)
     s_refused ("{\"input\":\"a\",\"session_id\":\"a/b\"}", 400, "invalid_session_id", "session_id");
     s_refused (
         "{\"input\":\"a\",\"session_id\":\"a\\u0001\"}", 400, "invalid_session_id", "session_id");
-    s_refused ("{\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":"
-               "\"http://x\"}]}]}",
-        400, "unsupported_content_type", "image_url");
+    s_refused ("{\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_file\",\"file_id\":"
+               "\"x\"}]}]}",
+        400, "unsupported_content_type", "input_file");
 }
 
 static void
@@ -109,9 +122,12 @@ depth_and_length_are_bounded (void **state)
     memcpy (body, "{\"input\":\"", 10);
     memset (body + 10, 'x', ARGOS_RUN_TEXT_MAX + 1);
     memcpy (body + 10 + ARGOS_RUN_TEXT_MAX + 1, "\"}", 3);
-    s_refused (body, 400, "content_too_long", "input");
-    memcpy (body + 10 + ARGOS_RUN_TEXT_MAX, "\"}", 3);
     char lane[257];
+    json_t *inbound = s_taken (body, NULL, lane);
+    const char *text = json_string_value (json_object_get (inbound, "text"));
+    assert_true (strlen (text) < 2 * ARGOS_RUN_LARGE_HEAD && strstr (text, ARGOS_RUN_LARGE_NAME));
+    json_decref (inbound);
+    memcpy (body + 10 + ARGOS_RUN_TEXT_MAX, "\"}", 3);
     json_decref (s_taken (body, NULL, lane));
     free (body);
 }
@@ -132,7 +148,7 @@ history_that_is_too_large_in_all_is_refused (void **state)
         json_array_append_new (json_object_get (root, "conversation_history"),
             json_pack ("{s:s,s:s}", "role", "user", "content", text));
     char *body = json_dumps (root, 0);
-    assert_int_equal (argos_run_request_read (body, strlen (body), &request, &problem), 0);
+    assert_int_equal (s_read (body, &request, &problem), 0);
     assert_null (argos_run_request_inbound (&request, RUN, "main", NULL, lane, &problem));
     assert_int_equal (problem.status, 400);
     assert_string_equal (problem.code, "content_too_long");
@@ -234,7 +250,7 @@ the_row_keeps_the_beginning_of_the_prompt (void **state)
     for (int i = 0; i < 1000; i++)
         body[11 + 2 * i] = '\xC3', body[12 + 2 * i] = '\xA9';
     memcpy (body + 2011, "\"}", 3);
-    assert_int_equal (argos_run_request_read (body, strlen (body), &request, &problem), 0);
+    assert_int_equal (s_read (body, &request, &problem), 0);
     json_t *row = argos_run_request_row (&request, RUN, "api");
     s_equal (json_object_get (row, "owner"), "\"api\"");
     assert_null (json_object_get (row, "session_id"));
@@ -250,7 +266,7 @@ ids_follow_from_the_key (void **state)
     char run[37], commit[46], other[37];
     argos_run_id_of_key ("main", "k", run, commit);
     assert_true (argos_run_id_valid (run));
-    assert_string_equal (commit, "idem.8254c329a92850f6d539dd376f4816ee2764517d");
+    assert_string_equal (commit, "idem.f80ac9b14351b126d50f58b36cde3ce5e094b745");
     argos_run_id_of_key ("main", "l", other, commit);
     assert_string_not_equal (run, other);
 }
