@@ -21,6 +21,8 @@ static const char help[] =
     "argos top [--once]                what it does, each second (m l o w b n sort, q ends)\n"
     "argos peers [list]                who is connected\n"
     "argos peers drain|resume NAME     give a peer no new work; give it work again\n"
+    "argos agents [list]               agents that are kept between turns\n"
+    "argos agents evict SESSION        let one go; the next turn builds a new one\n"
     "argos pairing [list]              who waits to be let in, who is\n"
     "argos pairing approve PLATFORM CODE   let in who was told that code\n"
     "argos pairing revoke PLATFORM USER    no more\n"
@@ -94,6 +96,7 @@ static const struct {
     { "node", NULL, true },
     { "top", argos_command_top, true },
     { "peers", argos_command_peers, false },
+    { "agents", argos_command_agents, false },
     { "pairing", argos_command_pairing, false },
     { "services", argos_command_services, false },
     { "trace", argos_command_trace, false },

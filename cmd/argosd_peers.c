@@ -9,6 +9,7 @@
 
 #include "argos_agent_actor.h"
 #include "argos_api_actor.h"
+#include "argos_cache_actor.h"
 #include "argos_child.h"
 #include "argos_gateway_actor.h"
 #include "argos_rehearsal_actor.h"
@@ -35,6 +36,7 @@ typedef struct {
     union {
         argos_tools_config_t tools;     //  .
         argos_agent_config_t agent;     //  .
+        argos_cache_config_t cache;     //  .
         argos_gateway_config_t gateway; //  .
         argos_api_config_t api;         //  .
     } config;                           //  Its settings, as a thread
@@ -57,7 +59,8 @@ struct argosd_peers {
     const char *core_token;                        //  For children
     const char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters
     char files[PATH_MAX];                          //  Folder of the tool attachment
-    json_t *settings;                              //  Of the agents at their start; ours
+    json_t *settings;                              //  At the start; ours
+    int cache;                                     //  Number of the cache beside them
     argos_rehearsal_config_t rehearsal;            //  Its settings
     size_t count;                                  //  Peers
     peer_t peers[PEERS_MAX];                       //  They
@@ -79,6 +82,16 @@ s_set_tools (argosd_peers_t *self, peer_t *peer)
         .files = self->files };
 }
 
+//  The settings at the start, for actors that begin with all of them.
+
+static json_t *
+s_settings (argosd_peers_t *self)
+{
+    if (!self->settings)
+        self->settings = json_deep_copy (self->config->settings);
+    return self->settings;
+}
+
 static void
 s_set_agent (argosd_peers_t *self, peer_t *peer)
 {
@@ -96,11 +109,10 @@ s_set_agent (argosd_peers_t *self, peer_t *peer)
         snprintf (settings->problem, sizeof settings->problem, "%s", provider->problem);
     snprintf (settings->base_url, sizeof settings->base_url, "%s", provider->base_url);
     snprintf (settings->model, sizeof settings->model, "%s", provider->model);
-    if (!self->settings)
-        self->settings = json_deep_copy (self->config->settings);
-    agent->settings = self->settings;
+    agent->settings = s_settings (self);
     agent->slots = self->config->agent.max_turns;
     agent->looping = argosd_restarts_loop (self->home->path);
+    agent->cache = self->cache;
 }
 
 static void
@@ -332,6 +344,36 @@ s_add (argosd_peers_t *self, const argos_config_place_t *entry,
     }
 }
 
+//  The cache beside the agents of this process, with the number of the first of them: agents that
+//  are processes of their own have one each.
+
+static void
+s_add_cache (argosd_peers_t *self)
+{
+    const argos_config_place_t *agent = NULL;
+    const argosd_place_t *place = self->place;
+    for (size_t i = 0; i < place->count && !agent && !place->isolate; i++)
+        if (strcmp (place->actors[i].actor, "agent") == 0)
+            agent = &place->actors[i];
+    peer_t *peer = agent ? s_next (self, "cache") : NULL;
+    if (!peer)
+        return;
+    self->cache = agent->number;
+    peer->kind = "cache";
+    peer->hears = true;
+    peer->fn = argos_cache_actor;
+    peer->link = (argos_link_t){ .endpoint = place->broker,
+        .key = place->keyed ? &place->key : NULL,
+        .node = place->node,
+        .number = agent->number };
+    peer->config.cache =
+        (argos_cache_config_t){ .link = peer->link, .settings = s_settings (self) };
+    if (agent->number)
+        snprintf (peer->name, sizeof peer->name, "cache.%d", agent->number);
+    else
+        snprintf (peer->name, sizeof peer->name, "cache");
+}
+
 argosd_peers_t *
 argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
     const argos_config_t *config, const char *core_token,
@@ -345,6 +387,7 @@ argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
     self->config = config;
     self->core_token = core_token;
     self->adapter_tokens = adapter_tokens;
+    s_add_cache (self);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < place->count; i++)
             if (strcmp (place->actors[i].actor, kinds[kind].actor) == 0 &&

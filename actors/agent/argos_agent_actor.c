@@ -55,8 +55,10 @@ s_handle_welcome (void *arg, bool new_store)
 {
     agent_t *self = (agent_t *) arg;
     (void) new_store;
-    if (!self->told)
+    if (!self->told) {
+        agent_fresh (self);
         argos_actor_ready (self->pipe, true);
+    }
     self->told = true;
 }
 
@@ -189,6 +191,9 @@ s_agent_destroy (agent_t **self_p)
     json_decref (self->tools);
     explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
     json_decref (self->settings);
+    json_decref (self->keys);
+    json_decref (self->prompt);
+    json_decref (self->prompt_settings);
     free (self);
     *self_p = NULL;
 }
@@ -233,6 +238,7 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
                                      .on_request = s_handle_request,
                                      .on_final = s_handle_final } };
     argos_link_apply (&config->link, "agent", &peer, self->name);
+    agent_find_cache (self);
     self->shell = argos_shell_new (pipe, &peer);
     if (!self->shell || (!self->provider && !*self->config.provider.problem)) {
         s_agent_destroy (&self);

@@ -6,7 +6,8 @@
 //         messages too. Request agent.status (as the actor of its name)
 //  Out:   READY when the broker has welcomed us, or FAILED; DRAINED. Numbered commits
 //  (session.append, run.finish, entries of topic:run.<id>,
-//         deliver.request); passing turn.delta entries; requests session.load, lane.list, tool.call
+//         deliver.request); passing turn.delta entries; requests session.load, lane.list,
+//         tool.call, agent.acquire, agent.release, agent.evict
 //  Timer: deltas, backoff and libcurl's; none when idle
 //  Limit: config.slots turns at a time; 16 tool calls of one answer; 60 side messages of one turn
 //
@@ -28,6 +29,7 @@ typedef struct {
     char *system_prompt;                //  First message of each conversation; NULL = none. Copied
     int max_iterations;                 //  Calls of the model in one turn; 0 = 90
     int slots;                          //  Turns at a time; 0 = 1000
+    int cache;                          //  Number of the cache beside us, 0 = it has none
     bool looping;                       //  Restart after restart: no turn is taken up again
 } argos_agent_config_t;
 

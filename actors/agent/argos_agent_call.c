@@ -144,13 +144,13 @@ turn_call (turn_t *self)
                                  extra && *extra ? "\n\n" : "", s_restarted) < 0)
         abort ();
     argos_request_t request = { .model = model && *model && !rehearsal ? model : NULL,
-        .system = argos_setting_text (self->settings, NULL, NULL, "agent.system_prompt"),
+        .system = json_string_value (json_object_get (self->prompt, "system")),
         .extra = last   ? s_last_call
                  : note ? note
                         : extra,
         .messages = messages,
         .reasoning = json_string_value (json_object_get (self->body, "reasoning")),
-        .tools = last ? NULL : agent->tools };
+        .tools = last ? NULL : json_object_get (self->prompt, "tools") };
     char seed[64];
     snprintf (seed, sizeof seed, "%s_%d", self->run_id + 4, self->iterations);
     turn_clear_tools (self);

@@ -43,6 +43,7 @@ s_send (turn_t *self, job_t job)
     if (job == JOB_RESULTS)
         s_mark_results (self);
     parts_of_job (self, job, parts);
+    self->flying_rows = turn_rows_of (parts, self->stored_rows);
     size_t take_count = turn_takes (self, job, takes);
     self->flying = job;
     self->mails_told = self->mail_count;
@@ -143,8 +144,10 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
     self->flying = JOB_NONE;
     if (self->state == ARGOS_TURN_OVER)
         return;
-    if (answer->code == ARGOS_OK)
+    if (answer->code == ARGOS_OK) {
+        self->stored_rows = self->flying_rows;
         s_apply (self, job);
+    }
     for (size_t i = 0; i < self->tool_count; i++)
         self->tools[i].storing = false;
     turn_steers_settled (self, answer->code == ARGOS_OK && job == JOB_RESULTS);

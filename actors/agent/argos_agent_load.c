@@ -101,6 +101,7 @@ void
 turn_found (turn_t *self)
 {
     json_t *history = json_object_get (self->body, "history");
+    self->stored_rows = self->load_after || !history ? (int64_t) json_array_size (self->rows) : -1;
     s_find_unknown (self);
     self->resumed = self->resumed || (self->own_rows && !self->tool_count);
     if (json_is_array (history))
@@ -112,10 +113,10 @@ turn_found (turn_t *self)
     bool long_text = !self->user_stored && json_string_length (self->user) > AGENT_USER_MAX;
     bool open = self->resumed || long_text || json_array_size (self->unknown);
     const mail_t *mail = turn_own_mail (self);
-    turn_event (self, mail && mail->own  ? ARGOS_TURN_STOP
-                      : open             ? ARGOS_TURN_LOADED_OPEN
-                      : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
-                                         : ARGOS_TURN_LOADED);
+    turn_acquire (self, mail && mail->own  ? ARGOS_TURN_STOP
+                        : open             ? ARGOS_TURN_LOADED_OPEN
+                        : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
+                                           : ARGOS_TURN_LOADED);
 }
 
 static void

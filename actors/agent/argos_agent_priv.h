@@ -102,6 +102,10 @@ struct turn {
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
     json_t *settings;                    //  Settings that it began with
+    char agent_id[33];                   //  Ours at the cache, "" = none
+    json_t *prompt;                      //  Frozen: {system, tools}; NULL = not built yet
+    bool wanted;                         //  The cache has to be told it
+    int64_t stored_rows, flying_rows;    //  Of the session: now; after the commit in flight. -1 = ?
     json_t *user;                        //  What the user says: its text, and a note for each file
     bool resumed;                        //  There was an attempt before: say turn.restarted
     bool effects;                        //  An outside effect has begun
@@ -148,21 +152,26 @@ struct turn {
 };
 
 struct agent {
-    char name[ARGOS_NAME_MAX + 1]; //  Ours
-    argos_agent_config_t config;   //  Own copy
-    zsock_t *pipe;                 //  To the owner
-    bool told;                     //  READY has been said
-    argos_shell_t *shell;          //  Loop
-    argos_peer_t *peer;            //  Its peer
-    argos_provider_t *provider;    //  NULL when it has a problem
-    json_t *settings;              //  The newest settings
-    json_t *tools;                 //  What is offered to the model
-    argos_due_t due;               //  Timers of turns
-    turn_t *turns;                 //  All that are not over
-    size_t turn_count;             //  How many
-    uint32_t entropy;              //  For the jitter of a backoff
-    bool draining;                 //  Nothing new; DRAINED has to be said
-    char drain_run[37];            //  A turn that is not waited for, "" = none
+    char name[ARGOS_NAME_MAX + 1];  //  Ours
+    argos_agent_config_t config;    //  Own copy
+    zsock_t *pipe;                  //  To the owner
+    bool told;                      //  READY has been said
+    argos_shell_t *shell;           //  Loop
+    argos_peer_t *peer;             //  Its peer
+    argos_provider_t *provider;     //  NULL when it has a problem
+    json_t *settings;               //  The newest settings
+    json_t *tools;                  //  What is offered to the model
+    char cache[ARGOS_NAME_MAX + 8]; //  Address of the cache beside us
+    json_t *keys;                   //  Settings that shape a prompt
+    json_t *prompt;                 //  As it is built now; NULL = not yet
+    json_t *prompt_settings;        //  What it was built of
+    char prompt_hash[65];           //  Of it
+    argos_due_t due;                //  Timers of turns
+    turn_t *turns;                  //  All that are not over
+    size_t turn_count;              //  How many
+    uint32_t entropy;               //  For the jitter of a backoff
+    bool draining;                  //  Nothing new; DRAINED has to be said
+    char drain_run[37];             //  A turn that is not waited for, "" = none
 };
 
 //  A list of parts under construction
@@ -228,6 +237,20 @@ void turn_park (turn_t *self);
 void turn_expire (turn_t *self);
 //  A deadline may be over.
 void turn_wait_over (turn_t *self);
+
+//  argos_agent_cache.c
+//  The address of the cache.
+void agent_find_cache (agent_t *self);
+//  Nothing is mid-turn here: we have just started.
+void agent_fresh (agent_t *self);
+//  An answer that changes nothing.
+void agent_ignore (void *arg, const argos_peer_answer_t *answer);
+//  Get the prompt, then tell the turn this event.
+void turn_acquire (turn_t *self, argos_turn_event_t event);
+//  The turn is over.
+void turn_let_go (turn_t *self);
+//  Rows of the session when these parts are stored; -1 = not known.
+int64_t turn_rows_of (const parts_t *parts, int64_t before);
 
 //  argos_agent_call.c
 void turn_call (turn_t *self);

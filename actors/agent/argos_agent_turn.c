@@ -57,6 +57,7 @@ s_free (turn_t *self)
     json_decref (self->open);
     json_decref (self->body);
     json_decref (self->settings);
+    json_decref (self->prompt);
     json_decref (self->user);
     json_decref (self->rows);
     json_decref (self->unknown);
@@ -77,6 +78,7 @@ s_end (turn_t *self)
         argos_lease_set_data (self->lease, NULL);
     self->lease = NULL;
     self->want = JOB_NONE;
+    turn_let_go (self);
     DL_DELETE (self->agent->turns, self);
     self->agent->turn_count--;
     agent_drained (self->agent);

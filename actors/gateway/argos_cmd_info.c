@@ -156,6 +156,19 @@ argos_cmd_usage (const argos_gateway_case_t *gateway, const char *arguments, jso
     argos_text_clear (&text);
 }
 
+//  What the cache says, as a line; "" = it is not there.
+
+static const char *
+s_kept (const argos_gateway_case_t *gateway, char target[static LINE_SIZE])
+{
+    const json_t *list = gateway->fact[ARGOS_FACT_KEPT];
+    *target = 0;
+    if (json_object_get (list, "cached"))
+        snprintf (target, LINE_SIZE, "\nAgents kept: %lld of %lld, found again %lld times",
+            s_integer (list, "cached"), s_integer (list, "max"), s_integer (list, "hits"));
+    return target;
+}
+
 void
 argos_cmd_agents (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
@@ -181,7 +194,8 @@ argos_cmd_agents (const argos_gateway_case_t *gateway, const char *arguments, js
         argos_text_add (&text, row, strlen (row));
         shown++;
     }
-    argos_cmd_say (gateway, parts, "%s", shown ? argos_text_str (&text) : SAY_AGENTS_NONE);
+    argos_cmd_say (gateway, parts, "%s%s", shown ? argos_text_str (&text) : SAY_AGENTS_NONE,
+        s_kept (gateway, row));
     argos_text_clear (&text);
 }
 

@@ -122,6 +122,7 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_PAIRING_RATE] = { "record.get", "store", STORE_TTL_MS, false, s_rate },
     [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, s_lock },
     [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, argos_hook_question },
+    [ARGOS_FACT_KEPT] = { "agent.list", "actor:cache", AGENT_TTL_MS, true, s_nothing },
     [ARGOS_FACT_RUNS] = { "run.list", "store", STORE_TTL_MS, false, argos_cmd_ask_runs },
 };
 

@@ -28,6 +28,7 @@ typedef enum {
     ARGOS_FACT_SEARCH,          //  session.search of what /sessions looks for
     ARGOS_FACT_SAID,            //  session.load of what was said last
     ARGOS_FACT_USAGE,           //  usage.get of the session
+    ARGOS_FACT_KEPT,            //  agent.list
     ARGOS_FACT_RUNS,            //  run.list of the sender
     ARGOS_FACT_TASKS,           //  run.list: what this conversation has asked for in the background
     ARGOS_FACT_PAIRED,          //  record.get: the operator's approval of who speaks

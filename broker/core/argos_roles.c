@@ -40,6 +40,11 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "worker", ARGOS_RULE_SEND, "chat.info", "service:deliver.>" },
     { "worker", ARGOS_RULE_SEND, "probe", "service:deliver.>" },
     { "worker", ARGOS_RULE_SEND, "receipt.get", "store" },
+    { "worker", ARGOS_RULE_SEND, "agent.acquire", "actor:cache" },
+    { "worker", ARGOS_RULE_SEND, "agent.release", "actor:cache" },
+    { "worker", ARGOS_RULE_SEND, "agent.evict", "actor:cache" },
+    { "worker", ARGOS_RULE_SEND, "agent.list", "actor:cache" },
+    { "worker", ARGOS_RULE_READ, "", "agent.>" },
     { "worker", ARGOS_RULE_LEASE, "", ">" },
     { "worker", ARGOS_RULE_READ, "", ">" },
     { "worker", ARGOS_RULE_READ, "", "run.>" },
@@ -82,6 +87,8 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "observer", ARGOS_RULE_SEND, "broker.stats", "actor:broker" },
     { "observer", ARGOS_RULE_SEND, "broker.trace", "actor:broker" },
     { "observer", ARGOS_RULE_SEND, "agent.status", "actor:agent" },
+    { "observer", ARGOS_RULE_SEND, "agent.list", "actor:cache" },
+    { "observer", ARGOS_RULE_READ, "", "agent.>" },
     { "observer", ARGOS_RULE_SEND, "status.get", "store" },
     { "observer", ARGOS_RULE_SEND, "run.get", "store" },
     { "observer", ARGOS_RULE_SEND, "run.list", "store" },
@@ -125,6 +132,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "handoff.state", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.list", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.fail", "store" },
+    { "operator", ARGOS_RULE_SEND, "agent.evict", "actor:cache" },
     { "operator", ARGOS_RULE_SEND, "config.get", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "peer.drain", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "pairing.*", "actor:gateway" },
@@ -144,7 +152,7 @@ const char *const argos_roles_ipc[] = { "adapter", "client", "tool", NULL };
 const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", "job", "deliver",
     "tool", "daemon", NULL };
 
-const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", NULL };
+const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", "agent", NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
     "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", "daemon", "hooks", NULL };

@@ -1,0 +1,198 @@
+//  argos_agent_cache - the prompt of a turn: the one that the cache beside us has frozen for this
+//  conversation, else the one that is built now.
+//
+//  Invariant: the prompt does not change within a turn, also not when it is loaded anew. A cache
+//  that is not there, or silent, counts as a miss. What is told at the end is not waited for.
+
+#include "argos_agent_priv.h"
+#include "argos_setting.h"
+#include "argos_signature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_TTL_MS 1000 //  Patience with it
+
+typedef struct {
+    turn_t *turn;             //  Holds a reference
+    unsigned epoch;           //  Of the turn when it was asked
+    argos_turn_event_t event; //  What is told to the turn then
+} s_ticket_t;
+
+void
+agent_find_cache (agent_t *self)
+{
+    argos_link_t link = self->config.link;
+    argos_peer_config_t peer;
+    char name[ARGOS_NAME_MAX + 1];
+    link.number = self->config.cache;
+    argos_link_apply (&link, "cache", &peer, name);
+    snprintf (self->cache, sizeof self->cache, "actor:%s", name);
+}
+
+//  The prompt as it is built now, and its hash; made anew only when something it is made of is new.
+
+static void
+s_build (agent_t *self, json_t *settings)
+{
+    const char *system = argos_setting_text (settings, NULL, NULL, "agent.system_prompt");
+    if (self->prompt && self->prompt_settings == settings &&
+        json_object_get (self->prompt, "tools") == self->tools)
+        return;
+    json_decref (self->prompt);
+    json_decref (self->prompt_settings);
+    json_decref (self->keys);
+    self->keys = argos_signature_keys (settings, 0);
+    self->prompt = json_pack ("{s:s, s:O}", "system", system ? system : "", "tools", self->tools);
+    self->prompt_settings = json_incref (settings);
+    argos_signature_prompt (self->prompt, self->prompt_hash);
+}
+
+static json_t *
+s_profile (const turn_t *self)
+{
+    static const char *const kinds[] = { "openai", "anthropic", "rehearsal" };
+    static const char *const users[] = { "user_id", "user_id_alt" };
+    const argos_provider_settings_t *provider = &self->agent->config.provider;
+    const json_t *source = json_object_get (self->body, "source");
+    const char *model = json_string_value (json_object_get (self->body, "model"));
+    const char *prompt = argos_setting_text (self->settings, NULL, NULL, "agent.system_prompt");
+    const char *kind = kinds[provider->kind];
+    char key[ARGOS_DIGEST_SIZE];
+    argos_signature_key (provider->key, key);
+    json_t *profile = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s, s:O}", "model",
+        model && *model ? model : provider->model, "key_hash", key, "base_url", provider->base_url,
+        "provider", kind, "api_mode", kind, "prompt", prompt ? prompt : "", "keys",
+        self->agent->keys);
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+        if (json_object_get (source, users[i]))
+            json_object_set (profile, users[i], json_object_get (source, users[i]));
+    return profile;
+}
+
+static void
+s_on_acquired (void *arg, const argos_peer_answer_t *answer)
+{
+    s_ticket_t ticket = *(s_ticket_t *) arg;
+    turn_t *turn = ticket.turn;
+    const char *agent_id = json_string_value (json_object_get (answer->body, "agent_id"));
+    json_t *prompt = json_object_get (answer->body, "prompt");
+    free (arg);
+    if (answer->code == ARGOS_OK && agent_id) {
+        snprintf (turn->agent_id, sizeof turn->agent_id, "%s", agent_id);
+        turn->wanted = json_is_true (json_object_get (answer->body, "want"));
+        if (prompt) {
+            json_decref (turn->prompt);
+            turn->prompt = json_incref (prompt);
+        }
+    }
+    if (turn->state == ARGOS_TURN_OVER)
+        turn_let_go (turn);
+    else if (ticket.epoch == turn->epoch)
+        turn_event (turn, ticket.event);
+    turn_unref (turn);
+}
+
+//  Returns false when it can't be asked
+static bool
+s_ask (turn_t *self, argos_turn_event_t event)
+{
+    char signature[ARGOS_SIGNATURE_SIZE];
+    agent_t *agent = self->agent;
+    json_t *profile = s_profile (self);
+    argos_signature (profile, signature);
+    json_decref (profile);
+    json_t *body = json_pack ("{s:s, s:s, s:s}", "session", self->session, "signature", signature,
+        "prompt_hash", agent->prompt_hash);
+    json_object_set_new (body, "max_iterations",
+        json_integer (argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations")));
+    if (self->stored_rows >= 0)
+        json_object_set_new (body, "message_count", json_integer (self->stored_rows));
+    s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
+    if (!ticket)
+        abort ();
+    *ticket = (s_ticket_t){ self, self->epoch, event };
+    argos_peer_part_t part = {
+        .type = "agent.acquire", .to = agent->cache, .ttl_ms = CACHE_TTL_MS, .body = body
+    };
+    self->refs++;
+    if (argos_peer_send (agent->peer, &part, s_on_acquired, ticket) == ARGOS_OK)
+        return true;
+    self->refs--;
+    free (ticket);
+    return false;
+}
+
+void
+turn_acquire (turn_t *self, argos_turn_event_t event)
+{
+    bool first = !self->prompt;
+    if (first) {
+        s_build (self->agent, self->settings);
+        self->prompt = json_incref (self->agent->prompt);
+    }
+    if (!first || !s_ask (self, event))
+        turn_event (self, event);
+}
+
+static bool
+s_ends_session (const turn_t *self)
+{
+    for (size_t i = 0; i < self->mail_count; i++)
+        if (self->mails[i].end && self->flying_last == JOB_STOP)
+            return true;
+    return false;
+}
+
+void
+turn_let_go (turn_t *self)
+{
+    agent_t *agent = self->agent;
+    argos_peer_part_t part = {
+        .type = "agent.release", .to = agent->cache, .ttl_ms = CACHE_TTL_MS
+    };
+    if (s_ends_session (self)) {
+        part.type = "agent.evict";
+        part.body = json_pack ("{s:s, s:b}", "session", self->session, "close", 1);
+    }
+    else if (*self->agent_id) {
+        part.body = json_pack ("{s:s, s:b, s:i, s:{s:I, s:I}}", "agent_id", self->agent_id,
+            "failed", self->error != NULL, "calls", self->iterations, "usage", "input_tokens",
+            (json_int_t) self->input_tokens, "output_tokens", (json_int_t) self->output_tokens);
+        if (self->stored_rows >= 0)
+            json_object_set_new (part.body, "message_count", json_integer (self->stored_rows));
+        if (self->wanted)
+            json_object_set (part.body, "prompt", self->prompt);
+    }
+    *self->agent_id = 0;
+    if (part.body)
+        argos_peer_send (agent->peer, &part, agent_ignore, NULL);
+}
+
+void
+agent_ignore (void *arg, const argos_peer_answer_t *answer)
+{
+    (void) arg;
+    (void) answer;
+}
+
+void
+agent_fresh (agent_t *self)
+{
+    argos_peer_part_t part = { .type = "agent.release", .to = self->cache, .ttl_ms = CACHE_TTL_MS };
+    argos_peer_send (self->peer, &part, agent_ignore, NULL);
+}
+
+int64_t
+turn_rows_of (const parts_t *parts, int64_t before)
+{
+    for (size_t i = 0; before >= 0 && i < parts->count; i++) {
+        size_t rows = json_array_size (json_object_get (parts->parts[i].body, "messages"));
+        if (strcmp (parts->parts[i].type, "session.append") == 0)
+            before += (int64_t) rows;
+        else if (strcmp (parts->parts[i].type, "session.replace") == 0)
+            before = (int64_t) rows;
+    }
+    return before;
+}

@@ -1,0 +1,199 @@
+"""The cache of agents: what it keeps, for whom, and that the bytes of a prompt stay the same."""
+import json
+import pathlib
+import subprocess
+import threading
+
+from conftest import BUILD, PLACEMENT, own_settings, wait_until
+from test_adapter_pyzmq import Peer
+from test_gateway import Chat
+from test_provider_wire import KEY, Provider, answer, provider, start, tool_call, turn  # noqa: F401 (provider is a fixture)
+
+OK = (200, "text/event-stream", answer("fine"))
+SIGNATURE = "0123456789abcdef"
+CACHE = {"one": "actor:cache", "isolate": "actor:cache", "nodes": "actor:cache@edge"}[PLACEMENT]
+
+
+def argos(daemon, *words, json_too=True):
+    command = [str(BUILD / "argos"), "--home", str(daemon.home), *words, *(["--json"] if json_too else [])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    return done.returncode, json.loads(done.stdout) if json_too else done.stdout
+
+
+def listing(daemon, peer=None):
+    own = peer or Peer(daemon.endpoint, "look", daemon.operator)
+    header, _, body = own.ask({"type": "agent.list", "to": CACHE}, {"limit": 1000})
+    assert header["type"] == "agent.list.result", (header, body)
+    if not peer:
+        own.close()
+    return body
+
+
+def newest(daemon, peer):
+    """The agent used last, when its turn is over."""
+    return wait_until(lambda: [agent for agent in listing(daemon, peer)["agents"][:1] if not agent["running"]])[0]
+
+
+def worker(daemon, name):
+    """A foreign worker: a peer with a key of that role."""
+    code, said = argos(daemon, "keys", "new", name, "--role", "worker")
+    assert code == 0, said
+    token = json.loads(pathlib.Path(said["file"]).read_text())["token"]
+    return wait_until(lambda: welcomed(daemon, name, token))
+
+
+def welcomed(daemon, name, token):
+    """The peer, once the broker knows the key."""
+    peer = Peer(daemon.endpoint, name, token)
+    if "lease_ms" in peer.welcome:
+        return peer
+    peer.close()
+    return None
+
+
+def ask(peer, type_, body):
+    header, _, reply = peer.ask({"type": type_, "to": CACHE}, body)
+    assert header["type"] == f"{type_}.result", (header, reply)
+    return reply
+
+
+def test_two_turns_are_one_agent_and_one_hit(argosd):
+    chat = Chat(argosd)
+    chat.ask("one")
+    before = newest(argosd, chat.peer)
+    chat.ask("!tool terminal {\"command\":\"echo two\"}")  # Its own messages do not look foreign
+    after = newest(argosd, chat.peer)
+    assert (before["agent_id"], before["hits"]) == (after["agent_id"], 0)
+    assert (after["hits"], after["turns"], after["running"], after["message_count"]) == (1, 2, False, 6)
+    assert after["usage"]["input_tokens"] > before["usage"]["input_tokens"] and after["bytes"] > 100
+    if PLACEMENT != "nodes":  # The gateway asks the cache of the core's node
+        assert "Agents kept: 1 of 128, found again 1 times" in chat.ask("/agents")["text"]
+    code, said = argos(argosd, "agents", "list")
+    assert code == 0 and said["caches"][0]["agents"][0]["agent_id"] == after["agent_id"]
+    session = after["session"]
+    assert argos(argosd, "agents", "evict", session) == (0, {"evicted": True, "running": False})
+    assert argos(argosd, "agents", "evict", session)[0] == 1
+    assert "no agent is kept" in argos(argosd, "agents", json_too=False)[1]
+    chat.ask("three")
+    assert newest(argosd, chat.peer)["agent_id"] != after["agent_id"]
+    chat.peer.close()
+
+
+def test_a_message_that_another_process_wrote_makes_a_new_agent(argosd):
+    chat = Chat(argosd)
+    chat.ask("one")
+    chat.ask("two")
+    chat.ask("/undo")
+    chat.ask("approve")
+    before = newest(argosd, chat.peer)
+    chat.ask("three")
+    after = newest(argosd, chat.peer)
+    assert after["agent_id"] != before["agent_id"] and listing(argosd, chat.peer)["dropped"] == 1
+    chat.peer.close()
+
+
+def test_a_foreign_worker_keeps_its_agents_here(argosd):
+    peer = worker(argosd, "brain")
+    peer.send({"type": "credit"}, {"messages": 1000, "bytes": 1 << 24})
+    peer.ask({"type": "subscribe", "to": "topic:agent.events"}, {"from": 0})
+    prompt = {"system": "be brief", "tools": [{"name": "b"}, {"name": "a"}]}
+    profile = {"model": "m", "toolsets": ["web", "files"], "keys": {"model.max_tokens": None}}
+    first = ask(peer, "agent.acquire", {"session": "chat", "profile": profile, "client": True})
+    assert first["hit"] is False and first["want"] is True
+    assert ask(peer, "agent.release", {"agent_id": first["agent_id"], "prompt": prompt, "bytes": 5000}) == {"kept": True}
+    again = ask(peer, "agent.acquire", {"session": "chat", "profile": {**profile, "toolsets": ["files", "web"]}})
+    assert again["hit"] is True and again["agent_id"] == first["agent_id"]
+    assert json.dumps(again["prompt"]) == json.dumps(prompt)  # Byte for byte, the order too
+    # Mid-turn it is taken out, but its turn keeps what it has
+    assert ask(peer, "agent.evict", {"session": "chat"}) == {"evicted": True, "running": True}
+    assert ask(peer, "agent.release", {"agent_id": again["agent_id"]}) == {"kept": False}
+    header, _, gone = peer.receive(lambda _, meta: meta.get("topic") == "agent.events")
+    assert (header["type"], gone["agent_id"], gone["why"], gone["running"]) == ("agent.dropped", first["agent_id"], "evicted", True)
+    # The store is asked how many messages there are; of a session that it does not know it says none
+    third = ask(peer, "agent.acquire", {"session": "chat", "signature": SIGNATURE})
+    ask(peer, "agent.release", {"agent_id": third["agent_id"], "message_count": 3})
+    fourth = ask(peer, "agent.acquire", {"session": "chat", "signature": SIGNATURE})
+    assert fourth["hit"] is False and fourth["why"] == "stale"
+    # A turn that ended on another model is not kept; one that failed is
+    assert ask(peer, "agent.release", {"agent_id": fourth["agent_id"], "fallback": True, "failed": True}) == {"kept": True}
+    fifth = ask(peer, "agent.acquire", {"session": "chat", "signature": SIGNATURE})
+    assert fifth["hit"] is True
+    assert ask(peer, "agent.release", {"agent_id": fifth["agent_id"], "fallback": True}) == {"kept": False}
+    # Nobody else may
+    stranger = Peer(argosd.endpoint, "stranger")
+    assert stranger.ask({"type": "agent.acquire", "to": CACHE}, {"session": "chat", "signature": SIGNATURE})[2]["code"] == "denied"
+    stranger.close()
+    peer.close()
+
+
+@own_settings
+def test_eight_peers_with_twenty_acquires_each_29(daemon):
+    (daemon.home / "argos.yaml").write_text("agent:\n  cache:\n    max_size: 16\n")
+    daemon.start()
+    failures = []
+
+    def work(number):
+        try:
+            peer = worker(daemon, f"w{number}")
+            for index in range(20):
+                got = ask(peer, "agent.acquire", {"session": f"s{number}-{index}", "signature": SIGNATURE})
+                assert ask(peer, "agent.release", {"agent_id": got["agent_id"]})["kept"] in (True, False)
+            peer.close()
+        except Exception as error:  # Told by the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not failures, failures
+    said = listing(daemon)
+    assert (said["cached"], said["misses"], said["dropped"]) == (16, 160, 144)
+    # All are mid-turn: nothing goes, and the log says so
+    peer = worker(daemon, "w8")
+    for index in range(20):
+        ask(peer, "agent.acquire", {"session": f"busy-{index}", "signature": SIGNATURE})
+    assert listing(daemon)["cached"] == 20
+    daemon.wait_log("mid-turn")
+    peer.close()
+
+
+def prefix(request):
+    """What a provider's cache lives on: the messages up to the second one, and the tools, as they stand on the wire."""
+    raw = request[2]
+    messages, tools = json.loads(raw)["messages"], raw[raw.index(b'"tools":'):]
+    return json.dumps(messages[:2]), tools
+
+
+@own_settings
+def test_the_prefix_keeps_its_bytes(daemon, provider):  # noqa: F811
+    settings = provider.settings()
+    peer = start(daemon, settings, WIRE_KEY=KEY)
+    provider.answers = [OK] * 60
+
+    def say(text, *answers):
+        provider.answers[:0] = list(answers)
+        return turn(peer, text)["text"]
+
+    say("remember this")
+    first = prefix(provider.requests[0])
+    for number in range(5):
+        say(f"more {number}", (200, "text/event-stream", tool_call("echo x")))
+    assert say("/model other-model")
+    say("with another model")
+    assert json.loads(provider.requests[-1][2])["model"] == "other-model"
+    assert say("/model reset")
+    say("back")
+    session = listing(daemon)["agents"][0]["session"]
+    assert argos(daemon, "agents", "evict", session)[0] == 0
+    say("after eviction")
+    peer.close()
+    assert daemon.stop() == 0
+    peer = start(daemon, settings, WIRE_KEY=KEY)
+    say("after a restart")
+    say("and once more")
+    assert len(provider.requests) == 16 and {prefix(request) for request in provider.requests} == {first}
+    agents = listing(daemon)["agents"]
+    assert len(agents) == 1 and agents[0]["hits"] == 1
+    peer.close()
