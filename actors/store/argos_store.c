@@ -22,84 +22,23 @@
 
 typedef enum { BATCH_DONE, BATCH_AGAIN, BATCH_UNDONE, BATCH_FATAL } batch_t;
 
-static int
-s_wal_hook (void *arg, sqlite3 *db, const char *name, int pages)
-{
-    (void) db;
-    (void) name;
-    ((argos_store_t *) arg)->wal_pages = pages;
-    return SQLITE_OK;
-}
-
 static void
-s_close (argos_store_t *self)
+s_close (argos_store_t *self, bool settle)
 {
-    argos_store_finalize (self);
-    sqlite3_close (self->db);
+    argos_store_disconnect (self, settle);
     argos_store_free_services (self);
-    self->db = NULL;
-}
-
-//  That what is needed first can be read; the first write is the start itself.
-
-static int
-s_probe (argos_store_t *self)
-{
-    if (argos_store_exec (self, "SELECT count (*) FROM sqlite_schema") != 0)
-        return -1;
-    sqlite3_stmt *stmt = argos_store_prepare (self, "SELECT 1 FROM sqlite_schema WHERE name ="
-                                                    " 'message_words'");
-    bool made = stmt && sqlite3_step (stmt) == SQLITE_ROW;
-    sqlite3_finalize (stmt);
-    if (!made)
-        return self->failed ? -1 : 0;
-    int rc = argos_store_exec (self, "SELECT 1 FROM sessions LIMIT 1; SELECT 1 FROM queue LIMIT 1;"
-                                     "SELECT max (id) FROM messages;");
-    if (rc == 0 && argos_store_exec (self, "SELECT 1 FROM message_words ('\"\"');"
-                                           "SELECT 1 FROM message_trigrams ('\"\"');") != 0)
-        rc = argos_store_search_damaged (self) ? 0 : -1;
-    return rc;
 }
 
 static int
 s_open (argos_store_t *self, const char *path, char *reason)
 {
-    //  The lock is asked for before anything is read, and free pages can go back only in a file
-    //  that was made so
-    static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
-                                  "PRAGMA auto_vacuum = INCREMENTAL;"
-                                  "PRAGMA journal_mode = WAL;"
-                                  "PRAGMA synchronous = FULL;"
-                                  "PRAGMA secure_delete = OFF;"
-                                  "PRAGMA temp_store = MEMORY;"
-                                  "PRAGMA foreign_keys = ON;"
-                                  "PRAGMA trusted_schema = OFF;"
-                                  "PRAGMA cache_size = -2048;";
-    int flags =
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    if (strcmp (path, ":memory:") != 0 && !argos_store_place_check (path, reason))
+    if (argos_store_connect (self, path, reason) != 0)
         return -1;
-    if (sqlite3_open_v2 (path, &self->db, flags, NULL) != SQLITE_OK) {
-        snprintf (reason, REASON_SIZE, "can't open %.150s: %.60s", path,
-            self->db ? sqlite3_errmsg (self->db) : "out of memory");
-        return -1;
-    }
-    if (sqlite3_db_readonly (self->db, "main") == 1) {
-        snprintf (reason, REASON_SIZE, "%.150s can't be written: see its permissions and its mount",
-            path);
-        return -1;
-    }
-    int rc = argos_store_exec (self, pragmas);
-    sqlite3_wal_hook (self->db, s_wal_hook, self); //  Takes the place of SQLite's own checkpoints
-    if (rc == 0 && argos_store_rank_init (self) != 0)
-        snprintf (reason, REASON_SIZE, "this SQLite (%s) has no FTS5", sqlite3_libversion ());
-    else if (rc == 0 && s_probe (self) == 0 && argos_store_start (self, reason) == 0)
-        return 0;
-    if (!*reason)
-        snprintf (reason, REASON_SIZE, "can't use %.120s: %.100s", path,
-            (self->failed & 0xff) == SQLITE_BUSY ? "another process has it open"
-                                                 : sqlite3_errmsg (self->db));
-    return -1;
+    int rc = argos_store_start (self, reason);
+    if (rc != 0 && !*reason)
+        snprintf (
+            reason, REASON_SIZE, "can't use %.120s: %.100s", path, argos_store_why (self->failed));
+    return rc;
 }
 
 //  Lock, look, migrate; and once more after a repair, when it was damaged or is marked so by the
@@ -112,7 +51,7 @@ s_open_whole (argos_store_t *self, const char *path, char *reason)
     int rc = marked ? -1 : s_open (self, path, reason);
     if (rc == 0 || !(marked || self->damaged))
         return rc;
-    s_close (self);
+    s_close (self, false);
     self->damaged = false;
     self->failed = 0;
     *reason = 0;
@@ -125,9 +64,6 @@ argos_store_t *
 argos_store_new (const char *path, int64_t now, char *reason)
 {
     *reason = 0;
-    //  Without its statistics SQLite takes no lock for each allocation. Refused when SQLite is in
-    //  use already, which is as well
-    sqlite3_config (SQLITE_CONFIG_MEMSTATUS, 0);
     if (sodium_init () < 0) {
         snprintf (reason, REASON_SIZE, "libsodium can't be initialised");
         return NULL;
@@ -159,13 +95,10 @@ argos_store_destroy (argos_store_t **self_p)
         return;
     argos_store_t *self = *self_p;
     *self_p = NULL;
-    argos_store_finalize (self);
     argos_store_backup_end (self);
     if (self->damaged && self->path)
         argos_store_mark (self->path, "");
-    if (self->db && self->path && !self->broken)
-        sqlite3_wal_checkpoint_v2 (self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    s_close (self);
+    s_close (self, self->path && !self->broken);
     free (self->path);
     free (self->ballast);
     free (self->page.data);
@@ -182,17 +115,10 @@ argos_store_info (const argos_store_t *self)
 //  damaged.
 
 static bool
-s_fatal (int code)
+s_fatal (const argos_store_t *self)
 {
-    switch (code) {
-    case SQLITE_IOERR_FSYNC:
-    case SQLITE_IOERR_DIR_FSYNC:
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return true;
-    default:
-        return (code & 0xff) == SQLITE_CORRUPT;
-    }
+    argos_store_fault_t fault = argos_store_fault (self);
+    return fault == ARGOS_FAULT_SYNC || fault == ARGOS_FAULT_DAMAGED || fault == ARGOS_FAULT_INDEX;
 }
 
 static bool
@@ -236,11 +162,11 @@ s_execute (argos_store_t *self, const argos_storage_req_t *req, argos_storage_an
     self->now = req->now;
     self->guarded = false;
     argos_store_space_check (self);
-    int changes = sqlite3_total_changes (self->db);
+    int64_t changes = argos_store_changes_all (self);
     bool kept = s_handlers[req->op](self, req, ans);
     if (!kept)
         argos_store_clear (ans);
-    if (!kept && !self->savepoints && sqlite3_total_changes (self->db) != changes)
+    if (!kept && !self->savepoints && argos_store_changes_all (self) != changes)
         self->stained = true;
     if (self->guarded && self->savepoints) {
         if (!kept)
@@ -257,7 +183,7 @@ static void
 s_roll_back (argos_store_t *self)
 {
     self->last_lease = self->stored_lease;
-    if (!sqlite3_get_autocommit (self->db)) {
+    if (argos_store_in_transaction (self)) {
         int failed = self->failed;
         self->failed = 0;
         argos_store_run (self, ARGOS_SQL_ROLLBACK, "");
@@ -329,8 +255,8 @@ s_transaction (argos_store_t *self, argos_storage_req_t **requests, argos_storag
     if (!self->failed)
         return BATCH_AGAIN;
     //  A failed COMMIT with a full disk has not been written; of any other the outcome is not known
-    bool unknown = committing && (self->failed & 0xff) != SQLITE_FULL;
-    return unknown || s_fatal (self->failed) ? BATCH_FATAL : BATCH_UNDONE;
+    bool unknown = committing && argos_store_fault (self) != ARGOS_FAULT_FULL;
+    return unknown || s_fatal (self) ? BATCH_FATAL : BATCH_UNDONE;
 }
 
 //  A request that follows from accepted work
@@ -347,18 +273,19 @@ static batch_t
 s_alone (argos_store_t *self, argos_storage_req_t **req, argos_storage_ans_t **answer)
 {
     batch_t outcome = s_transaction (self, req, answer, 1, false);
-    if (outcome == BATCH_UNDONE && (self->failed & 0xff) == SQLITE_FULL && s_accepted_work (*req) &&
-        argos_store_ballast_drop (self))
+    if (outcome == BATCH_UNDONE && argos_store_fault (self) == ARGOS_FAULT_FULL &&
+        s_accepted_work (*req) && argos_store_ballast_drop (self))
         outcome = s_transaction (self, req, answer, 1, false);
     if (outcome != BATCH_UNDONE)
         return outcome;
     self->trouble = self->failed;
-    argos_err_t code = (self->failed & 0xff) == SQLITE_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL;
+    argos_err_t code =
+        argos_store_fault (self) == ARGOS_FAULT_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL;
     *answer = argos_storage_ans_new (*req);
     if (code == ARGOS_NO_SPACE)
         argos_store_refuse (*answer, code, argos_err_text (code));
     else
-        argos_store_refuse (*answer, code, sqlite3_errstr (self->failed));
+        argos_store_refuse (*answer, code, argos_store_why (self->failed));
     return BATCH_DONE;
 }
 
@@ -367,7 +294,7 @@ s_end (argos_store_t *self, char *reason)
 {
     self->broken = true;
     snprintf (reason, REASON_SIZE, "the database failed: %.100s (%d)",
-        sqlite3_errstr (self->failed), self->failed);
+        argos_store_why (self->failed), self->failed);
     return -1;
 }
 
@@ -381,7 +308,7 @@ s_clean_up (argos_store_t *self)
     if (!self->failed)
         return;
     s_roll_back (self);
-    self->broken = s_fatal (self->failed);
+    self->broken = s_fatal (self);
 }
 
 //  A slice of indexing though requests wait, or searches would miss what was written of late. False
@@ -394,7 +321,7 @@ s_index_busy (argos_store_t *self)
     argos_store_index_messages (self);
     if (self->failed)
         s_roll_back (self);
-    return !s_fatal (self->failed);
+    return !s_fatal (self);
 }
 
 int
@@ -408,7 +335,7 @@ argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     if (self->broken)
         return s_end (self, reason);
     if (self->wal_pages >= ARGOS_STORE_WAL_PAGES_BUSY && argos_store_checkpoint (self) != 0 &&
-        s_fatal (self->failed))
+        s_fatal (self))
         return s_end (self, reason);
     if (self->messages_behind >= ARGOS_STORE_BEHIND_BUSY && !s_index_busy (self))
         return s_end (self, reason);
@@ -471,7 +398,7 @@ argos_store_chore (argos_store_t *self, int64_t now)
     if (self->failed) {
         s_roll_back (self);
         self->trouble = self->failed;
-        self->broken = s_fatal (self->failed);
+        self->broken = s_fatal (self);
         more = false;
     }
     return more;

@@ -10,9 +10,9 @@
 #include "argos_actor.h"
 #include "argos_log.h"
 #include "argos_storage_wire.h"
+#include "argos_store_engine.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -146,7 +146,7 @@ s_start (self_t *self, const argos_store_actor_config_t *config)
     }
     const argos_store_info_t *info = argos_store_info (self->store);
     argos_log (ARGOS_LOG_INFO, "store", "open", "sqlite=%s boot=%" PRId64 " commit_us=%" PRId64,
-        sqlite3_libversion (), info->boot, info->commit_us);
+        argos_store_library (), info->boot, info->commit_us);
     if (*info->repaired)
         argos_log (ARGOS_LOG_WARN, "store", "repaired", "what=\"%s\"", info->repaired);
     if (config->info)

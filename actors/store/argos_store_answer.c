@@ -99,3 +99,22 @@ argos_store_answer_part (argos_storage_ans_t *ans)
     }
     return ans->parts;
 }
+
+void
+argos_store_text_copy (char *target, const char *text, size_t size)
+{
+    size_t length = strnlen (text, size - 1);
+    memcpy (target, text, length);
+    target[length] = 0;
+}
+
+size_t
+argos_store_text_cut (const char *text, size_t limit)
+{
+    size_t size = strnlen (text, limit + 1);
+    if (size <= limit)
+        return size;
+    for (size = limit; size > 0 && ((unsigned char) text[size] & 0xc0) == 0x80;)
+        size--;
+    return size;
+}

@@ -8,6 +8,7 @@
 
 #include "argos_store_priv.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,9 +141,9 @@ argos_store_db_backup (argos_store_t *self, argos_store_unit_t *unit)
 static int64_t
 s_pragma (argos_store_t *self, const char *sql)
 {
-    sqlite3_stmt *stmt = argos_store_prepare (self, sql);
-    int64_t value = stmt && sqlite3_step (stmt) == SQLITE_ROW ? sqlite3_column_int64 (stmt, 0) : 0;
-    sqlite3_finalize (stmt);
+    argos_sql_row_t *row = argos_store_once (self, sql, "");
+    int64_t value = row ? argos_sql_int (row, 0) : 0;
+    argos_store_once_end (row);
     return value;
 }
 

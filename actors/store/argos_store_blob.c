@@ -53,17 +53,17 @@ static blob_t
 s_find (argos_store_t *self, const char *id, const char *sender)
 {
     blob_t blob = { .number = 0 };
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_BLOB_FIND, "ss", id, sender);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_BLOB_FIND, "ss", id, sender);
     if (stmt) {
-        const void *state = sqlite3_column_blob (stmt, 5);
-        blob.number = sqlite3_column_int64 (stmt, 0);
-        blob.size = sqlite3_column_int64 (stmt, 1);
-        blob.have = sqlite3_column_int64 (stmt, 2);
+        const void *state = argos_sql_bytes (stmt, 5);
+        blob.number = argos_sql_int (stmt, 0);
+        blob.size = argos_sql_int (stmt, 1);
+        blob.have = argos_sql_int (stmt, 2);
         argos_store_text (stmt, 3, blob.media_type, sizeof blob.media_type);
         argos_store_text (stmt, 4, blob.name, sizeof blob.name);
         blob.complete = !state;
         //  A state of another build fits nothing; then the hash will not fit either
-        if (state && sqlite3_column_bytes (stmt, 5) == (int) sizeof blob.state)
+        if (state && argos_sql_size (stmt, 5) == sizeof blob.state)
             memcpy (&blob.state, state, sizeof blob.state);
     }
     argos_store_end (self, ARGOS_SQL_BLOB_FIND);
@@ -124,7 +124,7 @@ s_begin (argos_store_t *self, argos_store_unit_t *unit, const char *id, int64_t 
     argos_store_run (self, ARGOS_SQL_BLOB_ADD, "ssiieeb", id, (const char *) unit->sender, size,
         self->uptime, argos_store_member (unit->body, "media_type"),
         argos_store_member (unit->body, "name"), (const void *) &blob->state, sizeof blob->state);
-    blob->number = sqlite3_last_insert_rowid (self->db);
+    blob->number = argos_store_last_number (self);
     s_count (self, s_counted (size));
     return true;
 }
@@ -264,12 +264,12 @@ static size_t
 s_collect (argos_store_t *self, int64_t number, int64_t offset, int64_t end, unsigned char *target)
 {
     int64_t got = offset;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_CHUNK_PAGE, "iii", number, offset - PIECE_MAX, end);
     while (stmt) {
-        int64_t at = sqlite3_column_int64 (stmt, 0);
-        const unsigned char *data = sqlite3_column_blob (stmt, 1);
-        int64_t stop = at + sqlite3_column_bytes (stmt, 1);
+        int64_t at = argos_sql_int (stmt, 0);
+        const unsigned char *data = argos_sql_bytes (stmt, 1);
+        int64_t stop = at + (int64_t) argos_sql_size (stmt, 1);
         if (stop > end)
             stop = end;
         if (at <= got && stop > got && data) {
@@ -352,13 +352,13 @@ s_walk (argos_store_t *self)
         int64_t number, size; //  As the row
     } old[SLICE_ROWS];
     size_t count = 0, rows = 0;
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, ARGOS_SQL_BLOB_WALK, "ii", self->blob_cursor, self->uptime - self->blobs.keep_ms);
     for (; stmt; rows++) {
-        self->blob_cursor = sqlite3_column_int64 (stmt, 0);
-        if (sqlite3_column_int (stmt, 2) != 0) {
+        self->blob_cursor = argos_sql_int (stmt, 0);
+        if (argos_sql_int (stmt, 2) != 0) {
             old[count].number = self->blob_cursor;
-            old[count++].size = sqlite3_column_int64 (stmt, 1);
+            old[count++].size = argos_sql_int (stmt, 1);
         }
         if (rows + 1 == SLICE_ROWS || !argos_store_next (self, stmt))
             break;

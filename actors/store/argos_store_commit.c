@@ -149,13 +149,13 @@ s_hash (argos_store_t *self, const argos_storage_req_t *req, unsigned char *targ
 static bool
 s_answer_seen (argos_store_t *self, argos_store_unit_t *unit, const unsigned char *hash)
 {
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, ARGOS_SQL_SEEN_GET, "ss", (const char *) unit->sender, (const char *) unit->req->id);
     if (!stmt)
         return false;
-    unit->ans->seq = sqlite3_column_int64 (stmt, 0);
-    const void *stored = sqlite3_column_blob (stmt, 1);
-    bool same = stored && sqlite3_column_bytes (stmt, 1) == ARGOS_STORE_HASH_SIZE &&
+    unit->ans->seq = argos_sql_int (stmt, 0);
+    const void *stored = argos_sql_bytes (stmt, 1);
+    bool same = stored && argos_sql_size (stmt, 1) == ARGOS_STORE_HASH_SIZE &&
                 memcmp (stored, hash, ARGOS_STORE_HASH_SIZE) == 0;
     argos_store_end (self, ARGOS_SQL_SEEN_GET);
     unit->ans->repeat = same;
@@ -241,10 +241,10 @@ static bool
 s_has_mail (argos_store_t *self, const argos_storage_req_t *req, const argos_store_row_t *row)
 {
     bool mail = false;
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, ARGOS_SQL_LANE_MAIL, "ssii", row->service, row->key, req->seen, self->now);
     while (stmt && !mail) {
-        int64_t seq = sqlite3_column_int64 (stmt, 0);
+        int64_t seq = argos_sql_int (stmt, 0);
         mail = seq != row->seq && !s_taken (req, seq);
         if (!argos_store_next (self, stmt))
             break;

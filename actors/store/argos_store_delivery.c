@@ -20,14 +20,14 @@ s_set (json_t *object, const char *name, json_t *value)
 //  at, attempt, run_id, preview; error and platform_ids are JSON.
 
 static json_t *
-s_delivery (sqlite3_stmt *stmt)
+s_delivery (argos_sql_row_t *stmt)
 {
     static const char *const names[] = { "number", "id", "service", "key", "from", "op", "kind",
         "state", "at", "attempt", "run_id", "preview", "error", "platform_ids" };
     json_t *delivery = json_object ();
     for (int i = 0; i < 12; i++) {
-        if (sqlite3_column_type (stmt, i) == SQLITE_INTEGER)
-            s_set (delivery, names[i], json_integer (sqlite3_column_int64 (stmt, i)));
+        if (argos_sql_is_int (stmt, i))
+            s_set (delivery, names[i], json_integer (argos_sql_int (stmt, i)));
         else
             s_set (delivery, names[i], argos_store_string (stmt, i));
     }
@@ -35,7 +35,7 @@ s_delivery (sqlite3_stmt *stmt)
 }
 
 static void
-s_add_outcome (json_t *delivery, sqlite3_stmt *stmt)
+s_add_outcome (json_t *delivery, argos_sql_row_t *stmt)
 {
     s_set (delivery, "error", argos_store_json (stmt, 12));
     s_set (delivery, "platform_ids", argos_store_json (stmt, 13));
@@ -51,7 +51,7 @@ argos_store_delivery_list (argos_store_t *self, argos_store_unit_t *unit)
                       : strcmp (state, "gone") == 0  ? ARGOS_SQL_DELIVERY_GONE
                                                      : ARGOS_SQL_DELIVERY_LIST;
     json_t *list = json_array (), *last = NULL;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, sql, "sssii", argos_store_member (body, "service"),
             argos_store_member (body, "key"), sql == ARGOS_SQL_DELIVERY_LIST ? state : "",
             argos_store_integer (body, "after", 0), limit + 1);
@@ -79,7 +79,7 @@ argos_store_delivery_show (argos_store_t *self, argos_store_unit_t *unit)
 {
     const char *id = argos_store_member (unit->body, "id");
     json_t *delivery = NULL;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_DELIVERY_QUEUED, "s", id);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_DELIVERY_QUEUED, "s", id);
     if (stmt) {
         delivery = s_delivery (stmt);
         s_set (delivery, "body", argos_store_json (stmt, 12));

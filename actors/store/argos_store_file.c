@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,7 +267,7 @@ s_value (sqlite3_stmt *stmt, int column)
         value = json_real (sqlite3_column_double (stmt, column));
         break;
     case SQLITE_TEXT:
-        value = argos_store_string (stmt, column);
+        value = argos_store_string ((argos_sql_row_t *) stmt, column);
         break;
     case SQLITE_BLOB: {
         const unsigned char *bytes = sqlite3_column_blob (stmt, column);

@@ -111,7 +111,7 @@ static void
 s_column (argos_store_t *self, int64_t id, int column, char *target, size_t size)
 {
     *target = 0;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_HANDOFF_GET, "i", id);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_HANDOFF_GET, "i", id);
     if (stmt)
         argos_store_text (stmt, column, target, size);
     argos_store_end (self, ARGOS_SQL_HANDOFF_GET);
@@ -193,21 +193,20 @@ argos_store_handoff_expire (argos_store_t *self, argos_store_unit_t *unit)
 //  The row that stmt stands on, new; NULL when there is none.
 
 static json_t *
-s_row (sqlite3_stmt *stmt)
+s_row (argos_sql_row_t *stmt)
 {
     static const char *const names[] = { "id", "session_id", "platform", "target", "cwd", "state",
         "epoch", "claims", "sent", "requested_at", "claim_until", "claimed_at", "claimed_by",
         "lease_until", "ended_at", "error", "key", "previous", "title" };
-    if (sqlite3_column_type (stmt, 0) == SQLITE_NULL)
+    if (argos_sql_is_null (stmt, 0))
         return NULL;
     json_t *row = json_object ();
-    for (int i = 0; i < sqlite3_column_count (stmt); i++) {
-        int type = sqlite3_column_type (stmt, i);
-        if (type == SQLITE_INTEGER)
+    for (int i = 0; i < argos_sql_width (stmt); i++) {
+        if (argos_sql_is_int (stmt, i))
             json_object_set_new (row, names[i],
-                i == 8 ? json_boolean (sqlite3_column_int (stmt, i))
-                       : json_integer (sqlite3_column_int64 (stmt, i)));
-        else if (type == SQLITE_TEXT)
+                i == 8 ? json_boolean (argos_sql_int (stmt, i))
+                       : json_integer (argos_sql_int (stmt, i)));
+        else if (!argos_sql_is_null (stmt, i))
             json_object_set_new (row, names[i], argos_store_string (stmt, i));
     }
     return row;
@@ -217,7 +216,7 @@ bool
 argos_store_handoff_state (argos_store_t *self, argos_store_unit_t *unit)
 {
     json_t *triple = NULL, *row = NULL;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_HANDOFF_OF, "se",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_HANDOFF_OF, "se",
         argos_store_member (unit->body, "session_id"), argos_store_member (unit->body, "owner"));
     if (stmt) {
         row = s_row (stmt);
@@ -234,7 +233,7 @@ argos_store_handoff_list (argos_store_t *self, argos_store_unit_t *unit)
 {
     const char *state = argos_store_member (unit->body, "state");
     json_t *list = json_array ();
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_HANDOFF_LIST, "sei",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_HANDOFF_LIST, "sei",
         *state ? state : "pending", argos_store_member (unit->body, "platform"),
         argos_store_integer (unit->body, "limit", LIST_DEFAULT));
     while (stmt) {

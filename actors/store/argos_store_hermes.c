@@ -335,7 +335,7 @@ s_routes (hermes_t *self, const char *path)
             s_select (self, "gateway_routing", columns, 2, "ORDER BY s.session_key");
         while (stmt && !self->stopped && sqlite3_step (stmt) == SQLITE_ROW) {
             const char *key = (const char *) sqlite3_column_text (stmt, 0);
-            json_t *entry = argos_store_json (stmt, 1);
+            json_t *entry = argos_store_json ((argos_sql_row_t *) stmt, 1);
             s_entry (self, key ? key : "", entry);
             json_decref (entry);
         }

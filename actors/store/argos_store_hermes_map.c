@@ -182,7 +182,7 @@ s_set_json (json_t *object, const char *name, sqlite3_stmt *stmt, int column)
     json_t *value = NULL;
     if (sqlite3_column_type (stmt, column) == SQLITE_TEXT &&
         sqlite3_column_bytes (stmt, column) <= TEXT_MAX)
-        value = argos_store_json (stmt, column);
+        value = argos_store_json ((argos_sql_row_t *) stmt, column);
     if (value)
         json_object_set_new (object, name, value);
 }
@@ -259,7 +259,7 @@ static const char *
 s_kind (sqlite3_stmt *stmt, bool continued)
 {
     const char *source = (const char *) sqlite3_column_text (stmt, S_SOURCE);
-    json_t *config = argos_store_json (stmt, S_CONFIG);
+    json_t *config = argos_store_json ((argos_sql_row_t *) stmt, S_CONFIG);
     bool branch = json_object_get (config, "_branched_from") != NULL;
     bool delegate = json_object_get (config, "_delegate_from") != NULL ||
                     (source && (strcmp (source, "tool") == 0 || strcmp (source, "subagent") == 0));

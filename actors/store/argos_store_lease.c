@@ -183,7 +183,7 @@ argos_store_hello (argos_store_t *self, const argos_storage_req_t *req, argos_st
         ans->pairs[i].verdict = s_verdict (self, req, &ans->pairs[i]);
     argos_store_row_t row = { 0 };
     while (!self->failed) {
-        sqlite3_stmt *stmt =
+        argos_sql_row_t *stmt =
             argos_store_query (self, ARGOS_SQL_ROW_HELD, "si", (const char *) req->name, row.seq);
         if (!stmt)
             break;
@@ -200,7 +200,7 @@ argos_store_end_local (argos_store_t *self)
 {
     argos_store_row_t row;
     while (!self->failed) {
-        sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_ROW_LEASED, "");
+        argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_ROW_LEASED, "");
         if (!stmt)
             break;
         argos_store_row_read (stmt, &row);

@@ -185,7 +185,7 @@ s_family (argos_store_t *self, const char *id)
             json_decref (family);
             return NULL;
         }
-        sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_DELEGATES, "s", member);
+        argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_DELEGATES, "s", member);
         while (stmt) {
             json_array_append_new (family, argos_store_string (stmt, 0));
             if (!argos_store_next (self, stmt))
@@ -245,12 +245,12 @@ argos_store_session_prune (argos_store_t *self, argos_store_unit_t *unit)
     char ids[PRUNE_MAX][ARGOS_STORE_SESSION_MAX];
     int64_t messages = 0, limit = argos_store_integer (body, "limit", PRUNE_MAX);
     size_t count = 0;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PRUNABLE, "ieei",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PRUNABLE, "ieei",
         argos_store_integer (body, "before", 0), argos_store_member (body, "platform"),
         argos_store_member (body, "owner"), limit < PRUNE_MAX ? limit : PRUNE_MAX);
     while (stmt && count < PRUNE_MAX && messages <= ARGOS_STORE_COPY_MAX) {
         argos_store_text (stmt, 0, ids[count++], ARGOS_STORE_SESSION_MAX);
-        messages += sqlite3_column_int64 (stmt, 6);
+        messages += argos_sql_int (stmt, 6);
         if (!argos_store_next (self, stmt))
             break;
     }

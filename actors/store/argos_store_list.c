@@ -16,19 +16,19 @@
 //  The members of a row by name: s text, i integer, d number. Left out when NULL.
 
 static json_t *
-s_object (sqlite3_stmt *stmt, const char *const *names, const char *kinds)
+s_object (argos_sql_row_t *stmt, const char *const *names, const char *kinds)
 {
     json_t *object = json_object ();
     for (int i = 0; kinds[i]; i++) {
         json_t *value = NULL;
-        if (sqlite3_column_type (stmt, i) == SQLITE_NULL)
+        if (argos_sql_is_null (stmt, i))
             continue;
         if (kinds[i] == 's')
             value = argos_store_string (stmt, i);
         else if (kinds[i] == 'd')
-            value = json_real (sqlite3_column_double (stmt, i));
+            value = json_real (argos_sql_real (stmt, i));
         else
-            value = json_integer (sqlite3_column_int64 (stmt, i));
+            value = json_integer (argos_sql_int (stmt, i));
         json_object_set_new (object, names[i], value);
     }
     return object;
@@ -37,7 +37,7 @@ s_object (sqlite3_stmt *stmt, const char *const *names, const char *kinds)
 //  All rows of a begun statement as objects, a new array.
 
 static json_t *
-s_objects (argos_store_t *self, argos_sql_t sql, sqlite3_stmt *stmt, const char *const *names,
+s_objects (argos_store_t *self, argos_sql_t sql, argos_sql_row_t *stmt, const char *const *names,
     const char *kinds)
 {
     json_t *list = json_array ();
@@ -53,7 +53,7 @@ s_objects (argos_store_t *self, argos_sql_t sql, sqlite3_stmt *stmt, const char 
 //  ------------------------------------------------------------------------------------------------
 //  Lists
 
-static sqlite3_stmt *
+static argos_sql_row_t *
 s_begin_list (argos_store_t *self, const json_t *body, int64_t limit, argos_sql_t *ret_sql)
 {
     const char *owner = argos_store_member (body, "owner");
@@ -77,7 +77,7 @@ argos_store_session_list (argos_store_t *self, argos_store_unit_t *unit)
     int64_t limit = argos_store_integer (unit->body, "limit", PAGE_DEFAULT);
     json_t *sessions = json_array (), *next = NULL;
     argos_sql_t sql;
-    sqlite3_stmt *stmt = s_begin_list (self, unit->body, limit, &sql);
+    argos_sql_row_t *stmt = s_begin_list (self, unit->body, limit, &sql);
     while (stmt && !next) {
         json_t *session = argos_store_session_json (stmt, 0);
         if (json_array_size (sessions) < (size_t) limit)
@@ -109,7 +109,7 @@ argos_store_session_tip (
     for (int i = 0; i < STEPS_MAX; i++) {
         char from[ARGOS_STORE_SESSION_MAX];
         memcpy (from, target, sizeof from);
-        sqlite3_stmt *stmt =
+        argos_sql_row_t *stmt =
             argos_store_query (self, ARGOS_SQL_SESSION_TIP, "s", (const char *) from);
         if (stmt)
             argos_store_text (stmt, 0, target, ARGOS_STORE_SESSION_MAX);
@@ -129,7 +129,7 @@ argos_store_session_lineage (argos_store_t *self, argos_store_unit_t *unit)
     if (!argos_store_session_need (self, unit, &session))
         return false;
     argos_store_session_tip (self, session.id, tip);
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_SESSION_UP, "se", (const char *) session.id, "");
     json_t *ancestors = s_objects (self, ARGOS_SQL_SESSION_UP, stmt, names, "sssiii");
     stmt = argos_store_query (self, ARGOS_SQL_SESSION_CHILDREN, "s", (const char *) session.id);
@@ -153,7 +153,7 @@ argos_store_session_stats (argos_store_t *self, argos_store_unit_t *unit)
     static const char *const of_model[] = { "model", "provider", "calls", "input_tokens",
         "output_tokens", "cost_usd" };
     const char *owner = argos_store_member (unit->body, "owner");
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PLATFORMS, "e", owner);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PLATFORMS, "e", owner);
     json_t *platforms =
         s_objects (self, ARGOS_SQL_SESSION_PLATFORMS, stmt, of_platform, "siiiiidi");
     stmt = argos_store_query (self, ARGOS_SQL_USAGE_MODELS, "e", owner);
@@ -211,7 +211,7 @@ argos_store_usage_get (argos_store_t *self, argos_store_unit_t *unit)
     argos_store_session_t session;
     if (!argos_store_session_need (self, unit, &session))
         return false;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_USAGE_GET, "s", (const char *) session.id);
     unit->result = json_pack (
         "{s:o}", "usage", s_objects (self, ARGOS_SQL_USAGE_GET, stmt, names, "sssssiiiiiiddssii"));

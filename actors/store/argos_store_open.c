@@ -9,6 +9,7 @@
 #include "argos_embedded.h"
 
 #include <sodium.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ s_meta (argos_store_t *self, const char *name)
 static void
 s_load_store_id (argos_store_t *self)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_META_GET, "s", "store_id");
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_META_GET, "s", "store_id");
     if (stmt)
         argos_store_text (stmt, 0, self->info.store_id, sizeof self->info.store_id);
     argos_store_end (self, ARGOS_SQL_META_GET);
@@ -147,12 +148,13 @@ argos_store_index (
 {
     argos_storage_ans_t scratch = { .row_count = 0 };
     self->failed = 0;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_INDEX, "ii", (int64_t) 0, (int64_t) -1);
+    argos_sql_row_t *stmt =
+        argos_store_query (self, ARGOS_SQL_INDEX, "ii", (int64_t) 0, (int64_t) -1);
     while (stmt) {
         argos_store_row_t row;
         argos_store_row_read (stmt, &row);
         scratch.row_count = 0;
-        fn (arg, argos_store_entered (&scratch, &row, sqlite3_column_int64 (stmt, 20)));
+        fn (arg, argos_store_entered (&scratch, &row, argos_sql_int (stmt, 20)));
         if (!argos_store_next (self, stmt))
             break;
     }
@@ -179,7 +181,7 @@ argos_store_index_page (
     ans->boot = self->info.boot;
     if (req->seq == 0)
         argos_store_service_rows (self, s_append_row, ans);
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_INDEX, "ii", req->seq, (int64_t) INDEX_PAGE + 1);
     for (int count = 0; stmt; count++) {
         argos_store_row_t row;
@@ -187,7 +189,7 @@ argos_store_index_page (
         if (ans->more)
             break;
         argos_store_row_read (stmt, &row);
-        argos_store_entered (ans, &row, sqlite3_column_int64 (stmt, 20));
+        argos_store_entered (ans, &row, argos_sql_int (stmt, 20));
         if (!argos_store_next (self, stmt))
             break;
     }

@@ -38,11 +38,10 @@ s_receipt_get (argos_store_t *self, argos_store_unit_t *unit)
     static const char *const names[] = { "op", "state", "run_id", "platform_ids", "error" };
     const char *id = argos_store_member (unit->body, "id");
     json_t *receipt = NULL;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_RECEIPT_GET, "ss", (const char *) unit->sender, id);
     if (stmt) {
-        receipt =
-            json_pack ("{s:s, s:I}", "id", id, "at", (json_int_t) sqlite3_column_int64 (stmt, 5));
+        receipt = json_pack ("{s:s, s:I}", "id", id, "at", (json_int_t) argos_sql_int (stmt, 5));
         for (int column = 0; column < 5; column++) {
             json_t *value =
                 column < 3 ? argos_store_string (stmt, column) : argos_store_json (stmt, column);
@@ -69,7 +68,7 @@ s_cursor_put (argos_store_t *self, argos_store_unit_t *unit)
 static bool
 s_cursor_get (argos_store_t *self, argos_store_unit_t *unit)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_CURSOR_GET, "ss",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_CURSOR_GET, "ss",
         (const char *) unit->sender, argos_store_member (unit->body, "name"));
     unit->result = json_pack ("{s:o?}", "value", stmt ? argos_store_json (stmt, 0) : NULL);
     argos_store_end (self, ARGOS_SQL_CURSOR_GET);
@@ -79,21 +78,19 @@ s_cursor_get (argos_store_t *self, argos_store_unit_t *unit)
 static bool
 s_status_get (argos_store_t *self, argos_store_unit_t *unit)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_STATUS, "");
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_STATUS, "");
     if (!stmt)
         return false;
     unit->result = json_pack ("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "store",
         self->info.store_id, "boot", (json_int_t) self->info.boot, "schema",
-        (json_int_t) sqlite3_column_int64 (stmt, 0), "queue",
-        (json_int_t) sqlite3_column_int64 (stmt, 1), "dead",
-        (json_int_t) sqlite3_column_int64 (stmt, 2), "sessions",
-        (json_int_t) sqlite3_column_int64 (stmt, 3), "runs",
-        (json_int_t) sqlite3_column_int64 (stmt, 4), "bytes",
-        (json_int_t) sqlite3_column_int64 (stmt, 5), "commits", (json_int_t) self->commits,
-        "requests", (json_int_t) self->requests);
+        (json_int_t) argos_sql_int (stmt, 0), "queue", (json_int_t) argos_sql_int (stmt, 1), "dead",
+        (json_int_t) argos_sql_int (stmt, 2), "sessions", (json_int_t) argos_sql_int (stmt, 3),
+        "runs", (json_int_t) argos_sql_int (stmt, 4), "bytes", (json_int_t) argos_sql_int (stmt, 5),
+        "commits", (json_int_t) self->commits, "requests", (json_int_t) self->requests);
     argos_store_end (self, ARGOS_SQL_STATUS);
     if (self->trouble)
-        json_object_set_new (unit->result, "trouble", json_string (sqlite3_errstr (self->trouble)));
+        json_object_set_new (
+            unit->result, "trouble", json_string (argos_store_why (self->trouble)));
     else if (self->space_low)
         json_object_set_new (
             unit->result, "trouble", json_string (argos_err_text (ARGOS_NO_SPACE)));

@@ -95,13 +95,13 @@ s_put_string (page_t *self, const char *text, size_t size)
 }
 
 static void
-s_put_column (page_t *self, sqlite3_stmt *stmt, int column, const char *name)
+s_put_column (page_t *self, argos_sql_row_t *stmt, int column, const char *name)
 {
-    const char *text = (const char *) sqlite3_column_text (stmt, column);
+    const char *text = argos_sql_text (stmt, column);
     if (!text)
         return;
     s_put (self, name, strlen (name));
-    s_put_string (self, text, (size_t) sqlite3_column_bytes (stmt, column));
+    s_put_string (self, text, argos_sql_size (stmt, column));
 }
 
 static void
@@ -118,9 +118,9 @@ s_put_flag (page_t *self, const char *name, int is)
 static void
 s_put_extra (argos_store_t *store, page_t *self, const char *extra)
 {
-    sqlite3_stmt *stmt = argos_store_query (store, ARGOS_SQL_MESSAGE_EXTRA, "s", extra);
-    const char *text = stmt ? (const char *) sqlite3_column_text (stmt, 0) : NULL;
-    size_t size = text ? (size_t) sqlite3_column_bytes (stmt, 0) : 0;
+    argos_sql_row_t *stmt = argos_store_query (store, ARGOS_SQL_MESSAGE_EXTRA, "s", extra);
+    const char *text = stmt ? argos_sql_text (stmt, 0) : NULL;
+    size_t size = text ? argos_sql_size (stmt, 0) : 0;
     if (size > 2) {
         PUT (self, ",");
         s_put (self, text + 1, size - 2);
@@ -131,31 +131,31 @@ s_put_extra (argos_store_t *store, page_t *self, const char *extra)
 //  One message. Returns its bytes as they count for the limit.
 
 static size_t
-s_put_message (argos_store_t *store, page_t *self, sqlite3_stmt *stmt, bool inactive)
+s_put_message (argos_store_t *store, page_t *self, argos_sql_row_t *stmt, bool inactive)
 {
     PUT (self, "{\"id\":");
-    s_put_number (self, sqlite3_column_int64 (stmt, 0));
+    s_put_number (self, argos_sql_int (stmt, 0));
     s_put_column (self, stmt, 1, ",\"role\":");
     s_put_column (self, stmt, 2, ",\"content\":");
-    const char *extra = (const char *) sqlite3_column_text (stmt, 3);
+    const char *extra = argos_sql_text (stmt, 3);
     if (extra)
         s_put_extra (store, self, extra);
     if (inactive) {
         PUT (self, ",\"at\":");
-        s_put_number (self, sqlite3_column_int64 (stmt, 4));
-        s_put_flag (self, ",\"active\":", sqlite3_column_int (stmt, 5));
-        s_put_flag (self, ",\"compacted\":", sqlite3_column_int (stmt, 6));
-        if (sqlite3_column_int64 (stmt, 7)) {
+        s_put_number (self, argos_sql_int (stmt, 4));
+        s_put_flag (self, ",\"active\":", (int) argos_sql_int (stmt, 5));
+        s_put_flag (self, ",\"compacted\":", (int) argos_sql_int (stmt, 6));
+        if (argos_sql_int (stmt, 7)) {
             PUT (self, ",\"rewound\":");
-            s_put_number (self, sqlite3_column_int64 (stmt, 7));
+            s_put_number (self, argos_sql_int (stmt, 7));
         }
     }
     PUT (self, "}");
-    return (size_t) sqlite3_column_bytes (stmt, 2) + (size_t) sqlite3_column_bytes (stmt, 3) + 64;
+    return argos_sql_size (stmt, 2) + argos_sql_size (stmt, 3) + 64;
 }
 
 argos_frame_t *
-argos_store_page (argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit)
+argos_store_page (argos_store_t *self, argos_sql_row_t *stmt, bool inactive, size_t limit)
 {
     page_t *page = &self->page;
     size_t bytes = 0;

@@ -8,9 +8,9 @@
 
 #include "argos_schema.h"
 #include "argos_store.h"
+#include "argos_store_engine.h"
 
 #include <jansson.h>
-#include <sqlite3.h>
 
 #define ARGOS_STORE_APPLICATION_ID 1095911247 //  "ARGO"
 #define ARGOS_STORE_MIB ((int64_t) 1048576)   //  Bytes
@@ -27,208 +27,6 @@
 #define ARGOS_STORE_HASH_SIZE 16              //  Bytes of a content hash
 #define ARGOS_STORE_WAL_PAGES 1000            //  Checkpoint when idle
 #define ARGOS_STORE_WAL_PAGES_BUSY 2000       //  Checkpoint even under load
-
-typedef enum {
-    ARGOS_SQL_BEGIN,
-    ARGOS_SQL_COMMIT,
-    ARGOS_SQL_ROLLBACK,
-    ARGOS_SQL_SAVEPOINT,
-    ARGOS_SQL_UNDO,
-    ARGOS_SQL_KEEP,
-    ARGOS_SQL_META_GET,
-    ARGOS_SQL_META_PUT,
-    ARGOS_SQL_SERVICE_ADD,
-    ARGOS_SQL_SERVICE_ALL,
-    ARGOS_SQL_SERVICE_PAUSE,
-    ARGOS_SQL_SERVICE_DROP,
-    ARGOS_SQL_SERVICE_ROW,
-    ARGOS_SQL_SEQUENCE,
-    ARGOS_SQL_INDEX,
-    ARGOS_SQL_SEEN_ADD,
-    ARGOS_SQL_SEEN_GET,
-    ARGOS_SQL_SEEN_SEQ,
-    ARGOS_SQL_ROW_ADD,
-    ARGOS_SQL_ROW_GET,
-    ARGOS_SQL_ROW_N,
-    ARGOS_SQL_ROW_LEASE,
-    ARGOS_SQL_ROW_RELEASE,
-    ARGOS_SQL_ROW_DROP,
-    ARGOS_SQL_ROW_TAKE,
-    ARGOS_SQL_ROW_WAKE,
-    ARGOS_SQL_ROW_HELD,
-    ARGOS_SQL_ROW_LEASED,
-    ARGOS_SQL_LANE_BUSY,
-    ARGOS_SQL_LANE_LEASED,
-    ARGOS_SQL_LANE_AHEAD,
-    ARGOS_SQL_LANE_MAIL,
-    ARGOS_SQL_LANE_COUNT,
-    ARGOS_SQL_LANE_LIST,
-    ARGOS_SQL_FINISHED_ADD,
-    ARGOS_SQL_FINISHED_GET,
-    ARGOS_SQL_DEAD_ADD,
-    ARGOS_SQL_DEAD_BURY,
-    ARGOS_SQL_DEAD_LIST,
-    ARGOS_SQL_DEAD_GET,
-    ARGOS_SQL_DEAD_DROP,
-    ARGOS_SQL_DEAD_REDRIVE,
-    ARGOS_SQL_TOPIC_GET,
-    ARGOS_SQL_TOPIC_ADD,
-    ARGOS_SQL_TOPIC_OWN,
-    ARGOS_SQL_TOPIC_CLOSE,
-    ARGOS_SQL_TOPIC_NEWEST,
-    ARGOS_SQL_JOURNAL_ADD,
-    ARGOS_SQL_JOURNAL_PAGE,
-    ARGOS_SQL_JOURNAL_TRIM,
-    ARGOS_SQL_SESSION_GET,
-    ARGOS_SQL_SESSION_ADD,
-    ARGOS_SQL_SESSION_CLOSE,
-    ARGOS_SQL_SESSION_COUNT,
-    ARGOS_SQL_SESSION_VERSION,
-    ARGOS_SQL_SESSION_ROW,
-    ARGOS_SQL_SESSION_FILL,
-    ARGOS_SQL_SESSION_CONTINUED,
-    ARGOS_SQL_SESSION_REOPEN,
-    ARGOS_SQL_SESSION_TITLE,
-    ARGOS_SQL_SESSION_MODEL,
-    ARGOS_SQL_SESSION_HIDE,
-    ARGOS_SQL_SESSION_ARCHIVE,
-    ARGOS_SQL_SESSION_BRANCH,
-    ARGOS_SQL_SESSION_RECOUNT,
-    ARGOS_SQL_SESSION_PREVIEW,
-    ARGOS_SQL_SESSION_FIRST,
-    ARGOS_SQL_SESSION_ORPHAN,
-    ARGOS_SQL_SESSION_DELEGATES,
-    ARGOS_SQL_SESSION_DROP,
-    ARGOS_SQL_SESSION_PRUNABLE,
-    ARGOS_SQL_SESSION_LIST,
-    ARGOS_SQL_SESSION_LIST_OWNER,
-    ARGOS_SQL_SESSION_LIST_ALL,
-    ARGOS_SQL_SESSION_PREFIX,
-    ARGOS_SQL_SESSION_TITLED,
-    ARGOS_SQL_SESSION_IMPORT,
-    ARGOS_SQL_SESSION_IMPORTING,
-    ARGOS_SQL_SESSION_IMPORTED,
-    ARGOS_SQL_SESSION_REWINDS,
-    ARGOS_SQL_TITLE_TAKEN,
-    ARGOS_SQL_MESSAGE_IMPORT,
-    ARGOS_SQL_USAGE_IMPORT,
-    ARGOS_SQL_SESSION_UP,
-    ARGOS_SQL_SESSION_TIP,
-    ARGOS_SQL_SESSION_CHILDREN,
-    ARGOS_SQL_SESSION_PLATFORMS,
-    ARGOS_SQL_TITLE_HOLDER,
-    ARGOS_SQL_TITLE_FREE,
-    ARGOS_SQL_TITLE_NUMBERED,
-    ARGOS_SQL_MESSAGE_COPY,
-    ARGOS_SQL_MESSAGE_CLEAR,
-    ARGOS_SQL_MESSAGE_FOLD,
-    ARGOS_SQL_MESSAGE_IS_USER,
-    ARGOS_SQL_MESSAGE_REWIND,
-    ARGOS_SQL_MESSAGE_RESTORE,
-    ARGOS_SQL_MESSAGE_NEWER,
-    ARGOS_SQL_MESSAGE_TRASH,
-    ARGOS_SQL_MESSAGE_ALL,
-    ARGOS_SQL_MESSAGE_SAID,
-    ARGOS_SQL_TRASHED_DROP,
-    ARGOS_SQL_TEXT_SIZES,
-    ARGOS_SQL_WORDS_ADD,
-    ARGOS_SQL_TRIGRAMS_ADD,
-    ARGOS_SQL_WORDS_DROP,
-    ARGOS_SQL_TRIGRAMS_DROP,
-    ARGOS_SQL_TAIL_WORDS,
-    ARGOS_SQL_TAIL_TRIGRAMS,
-    ARGOS_SQL_MESSAGE_NEWEST,
-    ARGOS_SQL_MESSAGE_EXTRA,
-    ARGOS_SQL_MESSAGE_RANGE,
-    ARGOS_SQL_FIND_WORDS,
-    ARGOS_SQL_FIND_TRIGRAMS,
-    ARGOS_SQL_FIND_TAIL_WORDS,
-    ARGOS_SQL_FIND_TAIL_TRIGRAMS,
-    ARGOS_SQL_FIND_PLAIN,
-    ARGOS_SQL_SNIPPET_WORDS,
-    ARGOS_SQL_SNIPPET_TRIGRAMS,
-    ARGOS_SQL_SNIPPET_TAIL_WORDS,
-    ARGOS_SQL_SNIPPET_TAIL_TRIGRAMS,
-    ARGOS_SQL_SNIPPET_PLAIN,
-    ARGOS_SQL_HIT,
-    ARGOS_SQL_USAGE_ADD,
-    ARGOS_SQL_USAGE_SUM,
-    ARGOS_SQL_USAGE_GET,
-    ARGOS_SQL_USAGE_DROP,
-    ARGOS_SQL_USAGE_MODELS,
-    ARGOS_SQL_MESSAGE_ADD,
-    ARGOS_SQL_MESSAGE_PAGE,
-    ARGOS_SQL_ROUTE_GET,
-    ARGOS_SQL_ROUTE_BIND,
-    ARGOS_SQL_ROUTE_VERSION,
-    ARGOS_SQL_ROUTE_MOVE,
-    ARGOS_SQL_ROUTE_BACK,
-    ARGOS_SQL_ROUTE_FORGET,
-    ARGOS_SQL_ROUTE_ORPHAN,
-    ARGOS_SQL_ROUTE_OTHER,
-    ARGOS_SQL_ROUTE_SUSPEND,
-    ARGOS_SQL_ROUTE_RESUME,
-    ARGOS_SQL_ROUTE_RESUME_ALL,
-    ARGOS_SQL_ROUTE_CLEAR,
-    ARGOS_SQL_ROUTE_PRUNE,
-    ARGOS_SQL_ROUTE_LIST,
-    ARGOS_SQL_ROUTE_LIST_SESSION,
-    ARGOS_SQL_HANDOFF_CLEAR,
-    ARGOS_SQL_HANDOFF_ADD,
-    ARGOS_SQL_HANDOFF_CLAIM,
-    ARGOS_SQL_HANDOFF_BEAT,
-    ARGOS_SQL_HANDOFF_COMPLETE,
-    ARGOS_SQL_HANDOFF_FAIL,
-    ARGOS_SQL_HANDOFF_GIVEN_UP,
-    ARGOS_SQL_HANDOFF_LOST,
-    ARGOS_SQL_HANDOFF_GET,
-    ARGOS_SQL_HANDOFF_OF,
-    ARGOS_SQL_HANDOFF_LIST,
-    ARGOS_SQL_HANDOFF_DROP,
-    ARGOS_SQL_RUN_ADD,
-    ARGOS_SQL_RUN_BIND,
-    ARGOS_SQL_RUN_FINISH,
-    ARGOS_SQL_RUN_GET,
-    ARGOS_SQL_RUN_LIST,
-    ARGOS_SQL_RUN_LIST_OWNER,
-    ARGOS_SQL_RUN_LIST_ORIGIN,
-    ARGOS_SQL_RUN_OPEN,
-    ARGOS_SQL_RUN_ROW,
-    ARGOS_SQL_RUN_STOP,
-    ARGOS_SQL_RUN_EVENT,
-    ARGOS_SQL_RECEIPT_ADD,
-    ARGOS_SQL_RECEIPT_GET,
-    ARGOS_SQL_DELIVERY_LIST,
-    ARGOS_SQL_DELIVERY_GONE,
-    ARGOS_SQL_DELIVERY_WAITING,
-    ARGOS_SQL_DELIVERY_QUEUED,
-    ARGOS_SQL_DELIVERY_ENDED,
-    ARGOS_SQL_CURSOR_PUT,
-    ARGOS_SQL_CURSOR_GET,
-    ARGOS_SQL_RECORD_GET,
-    ARGOS_SQL_RECORD_PUT,
-    ARGOS_SQL_RECORD_DROP,
-    ARGOS_SQL_RECORD_LIST,
-    ARGOS_SQL_STATUS,
-    ARGOS_SQL_FREE_PAGES,
-    ARGOS_SQL_ALL_PAGES,
-    ARGOS_SQL_BLOB_FIND,
-    ARGOS_SQL_BLOB_PARTIAL,
-    ARGOS_SQL_BLOB_ADD,
-    ARGOS_SQL_BLOB_GROW,
-    ARGOS_SQL_BLOB_COMPLETE,
-    ARGOS_SQL_BLOB_TOUCH,
-    ARGOS_SQL_BLOB_DROP,
-    ARGOS_SQL_BLOB_REF,
-    ARGOS_SQL_BLOB_WALK,
-    ARGOS_SQL_BLOB_TRASH,
-    ARGOS_SQL_CHUNK_ADD,
-    ARGOS_SQL_CHUNK_PAGE,
-    ARGOS_SQL_CHUNK_DROP,
-    ARGOS_SQL_TRASH_FIRST,
-    ARGOS_SQL_TRASH_DROP,
-    ARGOS_SQL_STATEMENTS //  How many there are
-} argos_sql_t;
 
 //  A row of the queue without its header and body
 
@@ -283,48 +81,49 @@ typedef struct {
 //  A copy of the database under way
 
 typedef struct {
-    sqlite3 *target;      //  Connection to the copy
-    sqlite3_backup *copy; //  SQLite's own, NULL = none is under way
-    char name[65];        //  As asked
-    char *path;           //  Of the copy, NULL = there is none
-    int64_t touched;      //  When somebody asked last, msec
-    int64_t done, total;  //  Pages
-    int want;             //  Pages of the next slice
-    bool finished;        //  It is whole
-    int failed;           //  Extended result code
+    struct sqlite3 *target;      //  Connection to the copy
+    struct sqlite3_backup *copy; //  SQLite's own, NULL = none is under way
+    char name[65];               //  As asked
+    char *path;                  //  Of the copy, NULL = there is none
+    int64_t touched;             //  When somebody asked last, msec
+    int64_t done, total;         //  Pages
+    int want;                    //  Pages of the next slice
+    bool finished;               //  It is whole
+    int failed;                  //  Extended result code
 } argos_store_backup_t;
 
 struct argos_store {
-    sqlite3 *db;                                    //  The only connection
-    sqlite3_stmt *statements[ARGOS_SQL_STATEMENTS]; //  Prepared when first used, kept for life
-    argos_store_info_t info;                        //  Identity
-    char *path;                                     //  Of the database, NULL in memory
-    char *ballast;                                  //  Path of the ballast file, NULL in memory
-    bool ballast_held;                              //  It is there
-    int failed;                      //  Extended result code of what went wrong, 0 = nothing
-    bool damaged;                    //  Something of it was that the file is damaged
-    int64_t now;                     //  Of the request at hand, msec
-    int64_t last_seq;                //  Last number of a row given out
-    int64_t last_lease;              //  Last lease number given out
-    int64_t stored_lease;            //  The same as it stands in meta
-    argos_store_service_t *services; //  Declared, by name
-    bool savepoints;                 //  The request at hand is undone by a savepoint, if it must
-    bool stained;                    //  One without is refused and has changed something
-    bool guarded;                    //  It may be refused after it has written
-    bool services_dirty;             //  Changed in this transaction
-    int64_t space_min;               //  Free bytes below which admissions are refused
-    int64_t space_checked;           //  When the free space was asked for, msec
-    bool space_low;                  //  It is below space_min
-    int wal_pages;                   //  In the log after the last commit
-    bool broken;                     //  A chore has met what ends the process
-    bool vacuumed;                   //  Free pages were looked at since the last commit
-    int64_t chore_at;                //  Time of the last chore, msec
-    int64_t commits;                 //  Transactions that wrote, since the start
-    int64_t requests;                //  Requests in them
-    int64_t uptime;                  //  Of all starts, msec
-    int64_t uptime_stored;           //  The same as it stands in meta
-    int64_t prune_at;                //  Uptime at which the next pass begins
-    argos_store_prune_t prune;       //  The pass at hand
+    struct sqlite3 *db; //  The only connection
+    struct sqlite3_stmt
+        *statements[ARGOS_SQL_STATEMENTS]; //  Prepared when first used, kept for life
+    argos_store_info_t info;               //  Identity
+    char *path;                            //  Of the database, NULL in memory
+    char *ballast;                         //  Path of the ballast file, NULL in memory
+    bool ballast_held;                     //  It is there
+    int failed;                            //  Extended result code of what went wrong, 0 = nothing
+    bool damaged;                          //  Something of it was that the file is damaged
+    int64_t now;                           //  Of the request at hand, msec
+    int64_t last_seq;                      //  Last number of a row given out
+    int64_t last_lease;                    //  Last lease number given out
+    int64_t stored_lease;                  //  The same as it stands in meta
+    argos_store_service_t *services;       //  Declared, by name
+    bool savepoints;           //  The request at hand is undone by a savepoint, if it must
+    bool stained;              //  One without is refused and has changed something
+    bool guarded;              //  It may be refused after it has written
+    bool services_dirty;       //  Changed in this transaction
+    int64_t space_min;         //  Free bytes below which admissions are refused
+    int64_t space_checked;     //  When the free space was asked for, msec
+    bool space_low;            //  It is below space_min
+    int wal_pages;             //  In the log after the last commit
+    bool broken;               //  A chore has met what ends the process
+    bool vacuumed;             //  Free pages were looked at since the last commit
+    int64_t chore_at;          //  Time of the last chore, msec
+    int64_t commits;           //  Transactions that wrote, since the start
+    int64_t requests;          //  Requests in them
+    int64_t uptime;            //  Of all starts, msec
+    int64_t uptime_stored;     //  The same as it stands in meta
+    int64_t prune_at;          //  Uptime at which the next pass begins
+    argos_store_prune_t prune; //  The pass at hand
     argos_store_keep_t keeps[ARGOS_STORE_KEEPS_MAX]; //  Rules of retention
     size_t keep_count;                               //  How many
     int64_t retain_at;           //  Uptime at which the next walk over the topics begins
@@ -361,39 +160,11 @@ typedef struct {
     argos_frame_t *frame;            //  The same as JSON; new, in place of result
 } argos_store_unit_t;
 
-//  argos_store_sql.c: statements. Formats: i int64_t, d double, s string, e string or NULL when
-//  empty, b pointer and size_t (NULL when the pointer is), j json_t (NULL when absent or null).
-//  What is bound must live until the call, or the last row, is over.
-
-//  The text of a statement on sessions, NULL = it is none (argos_store_sql_sessions.c).
+//  Of the engine (argos_store_engine.h): the text of a statement on sessions, NULL = it is none
+//  (argos_store_sql_sessions.c); of one on routes and handoffs (argos_store_sql_routes.c); lets go
+//  of all statements.
 const char *argos_store_sql_sessions (argos_sql_t sql);
-//  The same of one on routes and handoffs (argos_store_sql_routes.c).
 const char *argos_store_sql_routes (argos_sql_t sql);
-//  Execute a statement that returns no rows. 0, or -1 with self->failed set.
-int argos_store_run (argos_store_t *self, argos_sql_t sql, const char *format, ...);
-//  Begin a statement; the row it stands on, or NULL (no row, or failed). Over with argos_store_end,
-//  also when NULL.
-sqlite3_stmt *argos_store_query (argos_store_t *self, argos_sql_t sql, const char *format, ...);
-//  Go to the next row of a begun statement; false when there is none.
-bool argos_store_next (argos_store_t *self, sqlite3_stmt *stmt);
-void argos_store_end (argos_store_t *self, argos_sql_t sql);
-//  One integer, or absent when there is no row.
-int64_t argos_store_number (
-    argos_store_t *self, int64_t absent, argos_sql_t sql, const char *format, ...);
-//  Columns: copied into size bytes ("" for NULL); a new frame (NULL for NULL or empty); JSON (NULL
-//  for NULL), a string.
-void argos_store_text (sqlite3_stmt *stmt, int column, char *target, size_t size);
-argos_frame_t *argos_store_frame (sqlite3_stmt *stmt, int column);
-json_t *argos_store_json (sqlite3_stmt *stmt, int column);
-json_t *argos_store_string (sqlite3_stmt *stmt, int column);
-//  A copy of text, cut to size.
-void argos_store_text_copy (char *target, const char *text, size_t size);
-//  Bytes of the text, at most limit, that cut no character.
-size_t argos_store_text_cut (const char *text, size_t limit);
-//  SQL without parameters, at open and in chores. 0 or -1 (self->failed).
-int argos_store_exec (argos_store_t *self, const char *sql);
-//  Rows changed by the last statement.
-bool argos_store_changed (const argos_store_t *self);
 void argos_store_finalize (argos_store_t *self);
 
 //  argos_store.c: call before the first write of a request that may still be refused
@@ -424,13 +195,10 @@ bool argos_store_ballast_drop (argos_store_t *self);
 void argos_store_space_check (argos_store_t *self);
 int argos_store_checkpoint (argos_store_t *self);
 
-//  argos_store_prune.c: one slice; true when there is more to do.
-//  A statement for once; NULL on failure. The caller finalizes it.
-sqlite3_stmt *argos_store_prepare (argos_store_t *self, const char *sql);
-
 //  argos_store_retain.c: one slice of retention. Returns true when there is more.
 bool argos_store_retain (argos_store_t *self, int64_t now);
 
+//  argos_store_prune.c: one slice; true when there is more to do.
 bool argos_store_prune (argos_store_t *self, int64_t now);
 
 //  argos_store_answer.c: fill in an answer
@@ -441,6 +209,10 @@ argos_storage_row_t *argos_store_entered (
     argos_storage_ans_t *ans, const argos_store_row_t *row, int64_t bytes);
 void argos_store_clear (argos_storage_ans_t *ans);
 argos_storage_part_t *argos_store_answer_part (argos_storage_ans_t *ans);
+//  A copy of text, cut to size.
+void argos_store_text_copy (char *target, const char *text, size_t size);
+//  Bytes of the text, at most limit, that cut no character.
+size_t argos_store_text_cut (const char *text, size_t limit);
 
 //  argos_store_commit.c
 bool argos_store_commit (
@@ -464,7 +236,7 @@ int argos_store_end_local (argos_store_t *self);
 //  argos_store_row.c: reading and burying rows
 bool argos_store_row_get (argos_store_t *self, int64_t seq, argos_store_row_t *ret_row,
     argos_frame_t **ret_header, argos_frame_t **ret_body);
-void argos_store_row_read (sqlite3_stmt *stmt, argos_store_row_t *ret_row);
+void argos_store_row_read (argos_sql_row_t *stmt, argos_store_row_t *ret_row);
 int argos_store_row_add (argos_store_t *self, const argos_store_row_t *row,
     const argos_frame_t *header, const argos_frame_t *body);
 //  To the dead letters, with a notice to the gateway; gone and rows of the answer tell. ans may be
@@ -532,7 +304,7 @@ bool argos_store_session_need (
 json_t *argos_store_session (argos_store_t *self, const char *id, const char *owner);
 //  The columns of a session as an object, new; those of ARGOS_STORE_SESSION_COLUMNS from `first`
 //  on.
-json_t *argos_store_session_json (sqlite3_stmt *stmt, int first);
+json_t *argos_store_session_json (argos_sql_row_t *stmt, int first);
 //  Counts and preview anew after messages have gone.
 void argos_store_session_recount (argos_store_t *self, const char *id);
 
@@ -584,7 +356,7 @@ int argos_store_rank_init (argos_store_t *self);
 //  argos_store_page.c: the result of session.load from a statement that stands on its first row
 //  (NULL = none), a new frame. limit: bytes of texts.
 argos_frame_t *argos_store_page (
-    argos_store_t *self, sqlite3_stmt *stmt, bool inactive, size_t limit);
+    argos_store_t *self, argos_sql_row_t *stmt, bool inactive, size_t limit);
 
 //  argos_store_transcript.c
 //  What search finds of the tools of a message, new: their names, and the beginning of what they

@@ -73,35 +73,9 @@ static const char s_seen_remove[] =
     " LIMIT ?6)";
 
 static void
-s_note (argos_store_t *self, int rc)
-{
-    if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE && !self->failed)
-        self->failed = sqlite3_extended_errcode (self->db);
-}
-
-//  A statement for this slice only: pruning is rare. NULL on failure.
-
-sqlite3_stmt *
-argos_store_prepare (argos_store_t *self, const char *sql)
-{
-    sqlite3_stmt *stmt = NULL;
-    if (!self->failed)
-        s_note (self, sqlite3_prepare_v2 (self->db, sql, -1, &stmt, NULL));
-    return stmt;
-}
-
-static void
 s_remove (argos_store_t *self, const char *sql, int64_t end, int64_t now, int64_t allowed)
 {
-    sqlite3_stmt *stmt = argos_store_prepare (self, sql);
-    if (!stmt)
-        return;
-    sqlite3_bind_int64 (stmt, 1, self->prune.cursor);
-    sqlite3_bind_int64 (stmt, 2, end);
-    sqlite3_bind_int64 (stmt, 3, now - KEEP_MS);
-    sqlite3_bind_int64 (stmt, 4, allowed);
-    s_note (self, sqlite3_step (stmt));
-    sqlite3_finalize (stmt);
+    argos_store_once_run (self, sql, "iiii", self->prune.cursor, end, now - KEEP_MS, allowed);
 }
 
 //  How many rows may still be removed from the table at hand
@@ -118,21 +92,19 @@ static int64_t
 s_slice (argos_store_t *self, const table_t *table, int64_t now)
 {
     argos_store_prune_t *prune = &self->prune;
-    sqlite3_stmt *stmt = argos_store_prepare (self, table->slice);
     int64_t rows = 0, end = prune->cursor;
-    if (stmt) {
-        sqlite3_bind_int64 (stmt, 1, prune->cursor);
-        s_note (self, sqlite3_step (stmt));
-        rows = sqlite3_column_int64 (stmt, 0);
-        end = sqlite3_column_int64 (stmt, 1);
+    argos_sql_row_t *slice = argos_store_once (self, table->slice, "i", prune->cursor);
+    if (slice) {
+        rows = argos_sql_int (slice, 0);
+        end = argos_sql_int (slice, 1);
     }
-    sqlite3_finalize (stmt);
+    argos_store_once_end (slice);
     int64_t allowed = s_allowed (prune);
     if (rows && allowed > 0) {
         if (table->before)
             s_remove (self, table->before, end, now, allowed);
         s_remove (self, table->remove, end, now, allowed);
-        prune->removed += sqlite3_changes (self->db);
+        prune->removed += argos_store_changes (self);
     }
     prune->cursor = end;
     return rows;
@@ -142,18 +114,9 @@ static void
 s_seen_remove_slice (
     argos_store_t *self, const char *sender, const char *id, int64_t now, int64_t allowed)
 {
-    sqlite3_stmt *stmt = argos_store_prepare (self, s_seen_remove);
-    if (!stmt)
-        return;
-    sqlite3_bind_text (stmt, 1, self->prune.sender, -1, SQLITE_STATIC);
-    sqlite3_bind_text (stmt, 2, self->prune.id, -1, SQLITE_STATIC);
-    sqlite3_bind_text (stmt, 3, sender, -1, SQLITE_STATIC);
-    sqlite3_bind_text (stmt, 4, id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64 (stmt, 5, now - KEEP_MS);
-    sqlite3_bind_int64 (stmt, 6, allowed);
-    s_note (self, sqlite3_step (stmt));
-    self->prune.removed += sqlite3_changes (self->db);
-    sqlite3_finalize (stmt);
+    argos_store_once_run (self, s_seen_remove, "ssssii", self->prune.sender, self->prune.id, sender,
+        id, now - KEEP_MS, allowed);
+    self->prune.removed += argos_store_changes (self);
 }
 
 static int64_t
@@ -162,16 +125,12 @@ s_seen_slice_step (argos_store_t *self, int64_t now)
     argos_store_prune_t *prune = &self->prune;
     char sender[sizeof prune->sender] = "", id[sizeof prune->id] = "";
     int64_t rows = 0;
-    sqlite3_stmt *stmt = argos_store_prepare (self, s_seen_slice);
-    if (stmt) {
-        sqlite3_bind_text (stmt, 1, prune->sender, -1, SQLITE_STATIC);
-        sqlite3_bind_text (stmt, 2, prune->id, -1, SQLITE_STATIC);
-        for (; argos_store_next (self, stmt); rows++) {
-            argos_store_text (stmt, 0, sender, sizeof sender);
-            argos_store_text (stmt, 1, id, sizeof id);
-        }
+    argos_sql_row_t *row = argos_store_once (self, s_seen_slice, "ss", prune->sender, prune->id);
+    for (bool more = row != NULL; more; more = argos_store_next (self, row), rows++) {
+        argos_store_text (row, 0, sender, sizeof sender);
+        argos_store_text (row, 1, id, sizeof id);
     }
-    sqlite3_finalize (stmt);
+    argos_store_once_end (row);
     int64_t allowed = s_allowed (prune);
     if (rows && allowed > 0)
         s_seen_remove_slice (self, sender, id, now, allowed);

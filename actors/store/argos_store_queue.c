@@ -45,12 +45,12 @@ argos_store_expect (argos_store_t *self, argos_store_unit_t *unit)
 //  The bytes of a column as JSON, new; NULL when they are none, or more than max.
 
 static json_t *
-s_blob (sqlite3_stmt *stmt, int column, int max)
+s_blob (argos_sql_row_t *stmt, int column, size_t max)
 {
-    int size = sqlite3_column_bytes (stmt, column);
+    size_t size = argos_sql_size (stmt, column);
     if (size == 0 || size > max)
         return NULL;
-    return json_loadb (sqlite3_column_blob (stmt, column), (size_t) size, JSON_DECODE_ANY, NULL);
+    return json_loadb (argos_sql_bytes (stmt, column), size, JSON_DECODE_ANY, NULL);
 }
 
 bool
@@ -58,8 +58,8 @@ argos_store_lane_list (argos_store_t *self, argos_store_unit_t *unit)
 {
     json_t *messages = json_array ();
     bool brief = json_is_true (json_object_get (unit->body, "brief"));
-    int bytes = 0;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_LANE_LIST, "ssi",
+    size_t bytes = 0;
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_LANE_LIST, "ssi",
         argos_store_member (unit->body, "service"), argos_store_member (unit->body, "key"),
         argos_store_integer (unit->body, "upto", INT64_MAX));
     while (stmt) {
@@ -69,7 +69,7 @@ argos_store_lane_list (argos_store_t *self, argos_store_unit_t *unit)
             (json_int_t) row.seq, "type", row.type, "id", row.id, "side", row.side, "from",
             row.sender, "leased", row.lease != 0, "at", (json_int_t) row.at);
         if (!brief)
-            bytes += sqlite3_column_bytes (stmt, 20);
+            bytes += argos_sql_size (stmt, 20);
         json_t *body =
             !brief && bytes <= ARGOS_STORE_PAGE_BYTES ? s_blob (stmt, 20, BODY_MAX) : NULL;
         if (body)
@@ -86,14 +86,14 @@ argos_store_lane_list (argos_store_t *self, argos_store_unit_t *unit)
 //  The dead letter that stmt stands on, new.
 
 static json_t *
-s_dead (sqlite3_stmt *stmt)
+s_dead (argos_sql_row_t *stmt)
 {
     static const char *const names[] = { "seq", "service", "key", "id", "type", "from", "code",
         "attempt", "strikes", "died_at" };
     json_t *dead = json_object ();
     for (int i = 0; i < (int) (sizeof names / sizeof *names); i++) {
-        if (sqlite3_column_type (stmt, i) == SQLITE_INTEGER)
-            json_object_set_new (dead, names[i], json_integer (sqlite3_column_int64 (stmt, i)));
+        if (argos_sql_is_int (stmt, i))
+            json_object_set_new (dead, names[i], json_integer (argos_sql_int (stmt, i)));
         else
             json_object_set_new (dead, names[i], argos_store_string (stmt, i));
     }
@@ -107,7 +107,7 @@ argos_store_dead_list (argos_store_t *self, argos_store_unit_t *unit)
     if (limit < 1 || limit > LIST_MAX)
         limit = LIST_MAX;
     json_t *list = json_array ();
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_DEAD_LIST, "i", limit);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_DEAD_LIST, "i", limit);
     while (stmt) {
         json_array_append_new (list, s_dead (stmt));
         if (!argos_store_next (self, stmt))
@@ -122,7 +122,7 @@ bool
 argos_store_dead_show (argos_store_t *self, argos_store_unit_t *unit)
 {
     json_t *dead = NULL;
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, ARGOS_SQL_DEAD_GET, "i", argos_store_integer (unit->body, "seq", 0));
     if (stmt) {
         dead = s_dead (stmt);

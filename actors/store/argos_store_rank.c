@@ -6,6 +6,8 @@
 
 #include "argos_store_priv.h"
 
+#include <sqlite3.h>
+
 #define PHRASES_MAX 16 //  Of a query
 #define K1 1.2         //  How soon a repeated word counts no more
 #define B 0.75         //  How much the length of a text counts

@@ -14,12 +14,12 @@
 //  The record that the statement stands on, new.
 
 static json_t *
-s_record (sqlite3_stmt *stmt)
+s_record (argos_sql_row_t *stmt)
 {
     json_t *record = json_pack ("{s:o, s:o, s:I, s:I}", "key", argos_store_string (stmt, 0),
-        "value", argos_store_json (stmt, 1), "version", (json_int_t) sqlite3_column_int64 (stmt, 2),
-        "updated_at", (json_int_t) sqlite3_column_int64 (stmt, 3));
-    int64_t expires = sqlite3_column_int64 (stmt, 4);
+        "value", argos_store_json (stmt, 1), "version", (json_int_t) argos_sql_int (stmt, 2),
+        "updated_at", (json_int_t) argos_sql_int (stmt, 3));
+    int64_t expires = argos_sql_int (stmt, 4);
     if (expires)
         json_object_set_new (record, "expires_at", json_integer (expires));
     return record;
@@ -28,7 +28,7 @@ s_record (sqlite3_stmt *stmt)
 bool
 argos_store_record_get (argos_store_t *self, argos_store_unit_t *unit)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_RECORD_GET, "ssi",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_RECORD_GET, "ssi",
         argos_store_member (unit->body, "space"), argos_store_member (unit->body, "key"),
         self->now);
     unit->result = json_pack ("{s:o?}", "record", stmt ? s_record (stmt) : NULL);
@@ -41,9 +41,9 @@ argos_store_record_get (argos_store_t *self, argos_store_unit_t *unit)
 static int64_t
 s_version (argos_store_t *self, const char *space, const char *key)
 {
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_RECORD_GET, "ssi", space, key, self->now);
-    int64_t version = stmt ? sqlite3_column_int64 (stmt, 2) : 0;
+    int64_t version = stmt ? argos_sql_int (stmt, 2) : 0;
     argos_store_end (self, ARGOS_SQL_RECORD_GET);
     return version;
 }
@@ -72,11 +72,11 @@ argos_store_record_list (argos_store_t *self, argos_store_unit_t *unit)
     int64_t limit = argos_store_integer (body, "limit", PAGE_DEFAULT), bytes = 0;
     json_t *records = json_array (), *last = NULL;
     bool more = false;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_RECORD_LIST, "sissi",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_RECORD_LIST, "sissi",
         argos_store_member (body, "space"), self->now, argos_store_member (body, "prefix"),
         argos_store_member (body, "after"), limit + 1);
     while (stmt) {
-        bytes += sqlite3_column_bytes (stmt, 1);
+        bytes += (int64_t) argos_sql_size (stmt, 1);
         more = (int64_t) json_array_size (records) == limit || bytes > ARGOS_STORE_PAGE_BYTES;
         if (more)
             break;

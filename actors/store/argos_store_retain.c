@@ -44,17 +44,6 @@ s_rule (const argos_store_t *self, const char *name)
     return NULL;
 }
 
-static sqlite3_stmt *
-s_query (argos_store_t *self, const char *sql, int64_t first, int64_t second)
-{
-    sqlite3_stmt *stmt = argos_store_prepare (self, sql);
-    if (stmt && sqlite3_bind_parameter_count (stmt) > 1)
-        sqlite3_bind_int64 (stmt, 2, second);
-    if (stmt)
-        sqlite3_bind_int64 (stmt, 1, first);
-    return stmt;
-}
-
 //  The next topic that has a rule is at hand then; none when the walk is over.
 
 static void
@@ -63,14 +52,14 @@ s_next_topic (argos_store_t *self, argos_store_retain_t *retain)
     char name[ARGOS_TO_MAX + 1];
     int rows = 0;
     retain->rule = NULL;
-    sqlite3_stmt *stmt = s_query (self, s_next_sql, retain->topic, 0);
-    while (stmt && !retain->rule && argos_store_next (self, stmt)) {
+    argos_sql_row_t *row = argos_store_once (self, s_next_sql, "i", retain->topic);
+    for (bool more = row; more; more = !retain->rule && argos_store_next (self, row)) {
         rows++;
-        retain->topic = sqlite3_column_int64 (stmt, 0);
-        argos_store_text (stmt, 1, name, sizeof name);
+        retain->topic = argos_sql_int (row, 0);
+        argos_store_text (row, 1, name, sizeof name);
         retain->rule = s_rule (self, name);
     }
-    sqlite3_finalize (stmt);
+    argos_store_once_end (row);
     retain->step = RETAIN_OLD;
     retain->from = INT64_MAX;
     retain->entries = retain->bytes = 0;
@@ -83,23 +72,21 @@ static bool
 s_remove (argos_store_t *self, int64_t topic, int64_t n)
 {
     argos_store_run (self, ARGOS_SQL_TOPIC_NEWEST, "ii", topic, n);
-    sqlite3_stmt *stmt = s_query (self, s_remove_sql, topic, n);
-    if (stmt)
-        argos_store_next (self, stmt);
-    sqlite3_finalize (stmt);
-    return !self->failed && sqlite3_changes (self->db) >= SLICE;
+    argos_store_once_run (self, s_remove_sql, "ii", topic, n);
+    return !self->failed && argos_store_changes (self) >= SLICE;
 }
 
 static void
 s_remove_old (argos_store_t *self, argos_store_retain_t *retain, int64_t now)
 {
     int64_t count = 0, last = 0;
-    sqlite3_stmt *stmt = s_query (self, s_old_sql, retain->topic, now - retain->rule->keep_ms);
-    if (stmt && argos_store_next (self, stmt)) {
-        count = sqlite3_column_int64 (stmt, 0);
-        last = sqlite3_column_int64 (stmt, 1);
+    argos_sql_row_t *row =
+        argos_store_once (self, s_old_sql, "ii", retain->topic, now - retain->rule->keep_ms);
+    if (row) {
+        count = argos_sql_int (row, 0);
+        last = argos_sql_int (row, 1);
     }
-    sqlite3_finalize (stmt);
+    argos_store_once_end (row);
     if (count)
         s_remove (self, retain->topic, last);
     if (count < SLICE)
@@ -120,14 +107,14 @@ static void
 s_count (argos_store_t *self, argos_store_retain_t *retain)
 {
     int rows = 0;
-    sqlite3_stmt *stmt = s_query (self, s_size_sql, retain->topic, retain->from);
-    while (stmt && !s_over (retain) && argos_store_next (self, stmt)) {
+    argos_sql_row_t *row = argos_store_once (self, s_size_sql, "ii", retain->topic, retain->from);
+    for (bool more = row; more; more = !s_over (retain) && argos_store_next (self, row)) {
         rows++;
-        retain->from = sqlite3_column_int64 (stmt, 0);
-        retain->bytes += sqlite3_column_int64 (stmt, 1);
+        retain->from = argos_sql_int (row, 0);
+        retain->bytes += argos_sql_int (row, 1);
         retain->entries++;
     }
-    sqlite3_finalize (stmt);
+    argos_store_once_end (row);
     if (s_over (retain))
         retain->step = RETAIN_CUT;
     else if (rows < SLICE)

@@ -24,21 +24,20 @@ s_no_route (argos_store_unit_t *unit)
 //  The route that stmt stands on, new.
 
 static json_t *
-s_route (sqlite3_stmt *stmt)
+s_route (argos_sql_row_t *stmt)
 {
     static const char *const names[] = { "key", "session_id", "version", "source", "updated_at",
         "suspended", "resume_reason", "resume_at", "previous", "reset_reason", "reset_at" };
     json_t *route = json_object (), *source = argos_store_json (stmt, 3);
     for (int i = 0; i < (int) (sizeof names / sizeof *names); i++) {
-        int type = sqlite3_column_type (stmt, i);
         if (i == 3)
             json_object_set_new (route, names[i], source ? source : json_null ());
-        else if (type == SQLITE_TEXT)
-            json_object_set_new (route, names[i], argos_store_string (stmt, i));
-        else if (i == 5 && sqlite3_column_int (stmt, i))
+        else if (i == 5 && argos_sql_int (stmt, i))
             json_object_set_new (route, names[i], json_true ());
-        else if (i != 5 && type == SQLITE_INTEGER)
-            json_object_set_new (route, names[i], json_integer (sqlite3_column_int64 (stmt, i)));
+        else if (i != 5 && argos_sql_is_int (stmt, i))
+            json_object_set_new (route, names[i], json_integer (argos_sql_int (stmt, i)));
+        else if (i != 5 && !argos_sql_is_null (stmt, i))
+            json_object_set_new (route, names[i], argos_store_string (stmt, i));
     }
     return route;
 }
@@ -47,7 +46,7 @@ bool
 argos_store_route_get (argos_store_t *self, argos_store_unit_t *unit)
 {
     json_t *route = NULL, *session = NULL;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_ROUTE_GET, "s", argos_store_member (unit->body, "key"));
     if (stmt)
         route = s_route (stmt);
@@ -85,7 +84,7 @@ static bool
 s_find (argos_store_t *self, const char *key, char id[static ARGOS_STORE_SESSION_MAX],
     json_t **ret_source)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_ROUTE_GET, "s", key);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_ROUTE_GET, "s", key);
     if (stmt) {
         argos_store_text (stmt, 1, id, ARGOS_STORE_SESSION_MAX);
         *ret_source = argos_store_json (stmt, 3);
@@ -235,7 +234,7 @@ argos_store_route_list (argos_store_t *self, argos_store_unit_t *unit)
     int64_t limit = argos_store_integer (unit->body, "limit", LIST_DEFAULT);
     argos_sql_t sql = *id ? ARGOS_SQL_ROUTE_LIST_SESSION : ARGOS_SQL_ROUTE_LIST;
     json_t *routes = json_array (), *next = NULL;
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, sql, "ssi", argos_store_member (unit->body, "after"), id, limit + 1);
     while (stmt && !next) {
         if (json_array_size (routes) < (size_t) limit)

@@ -14,28 +14,28 @@
 #define NOTICE_BODY_MAX 65536 //  Bytes of a dead message's body that its notice carries
 
 void
-argos_store_row_read (sqlite3_stmt *stmt, argos_store_row_t *ret_row)
+argos_store_row_read (argos_sql_row_t *stmt, argos_store_row_t *ret_row)
 {
-    ret_row->seq = sqlite3_column_int64 (stmt, 0);
+    ret_row->seq = argos_sql_int (stmt, 0);
     argos_store_text (stmt, 1, ret_row->service, sizeof ret_row->service);
     argos_store_text (stmt, 2, ret_row->key, sizeof ret_row->key);
     argos_store_text (stmt, 3, ret_row->sender, sizeof ret_row->sender);
     argos_store_text (stmt, 4, ret_row->id, sizeof ret_row->id);
     argos_store_text (stmt, 5, ret_row->type, sizeof ret_row->type);
-    ret_row->side = sqlite3_column_int (stmt, 6) != 0;
-    ret_row->urgent = sqlite3_column_int (stmt, 7) != 0;
-    ret_row->at = sqlite3_column_int64 (stmt, 8);
-    ret_row->until = sqlite3_column_int64 (stmt, 9);
-    ret_row->not_before = sqlite3_column_int64 (stmt, 10);
-    ret_row->delay_until = sqlite3_column_int64 (stmt, 11);
-    ret_row->hops = sqlite3_column_int64 (stmt, 12);
+    ret_row->side = argos_sql_int (stmt, 6) != 0;
+    ret_row->urgent = argos_sql_int (stmt, 7) != 0;
+    ret_row->at = argos_sql_int (stmt, 8);
+    ret_row->until = argos_sql_int (stmt, 9);
+    ret_row->not_before = argos_sql_int (stmt, 10);
+    ret_row->delay_until = argos_sql_int (stmt, 11);
+    ret_row->hops = argos_sql_int (stmt, 12);
     argos_store_text (stmt, 13, ret_row->cause, sizeof ret_row->cause);
-    ret_row->origin = sqlite3_column_int64 (stmt, 14);
-    ret_row->attempt = sqlite3_column_int64 (stmt, 15);
-    ret_row->strikes = sqlite3_column_int (stmt, 16);
-    ret_row->lease = sqlite3_column_int64 (stmt, 17);
+    ret_row->origin = argos_sql_int (stmt, 14);
+    ret_row->attempt = argos_sql_int (stmt, 15);
+    ret_row->strikes = (int) argos_sql_int (stmt, 16);
+    ret_row->lease = argos_sql_int (stmt, 17);
     argos_store_text (stmt, 18, ret_row->holder, sizeof ret_row->holder);
-    ret_row->n = sqlite3_column_int64 (stmt, 19);
+    ret_row->n = argos_sql_int (stmt, 19);
 }
 
 //  The row seq, or false when there is none (or on failure). ret_header and ret_body may be NULL;
@@ -45,7 +45,7 @@ bool
 argos_store_row_get (argos_store_t *self, int64_t seq, argos_store_row_t *ret_row,
     argos_frame_t **ret_header, argos_frame_t **ret_body)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_ROW_GET, "i", seq);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_ROW_GET, "i", seq);
     if (!stmt)
         return false;
     argos_store_row_read (stmt, ret_row);

@@ -80,7 +80,7 @@ s_set (json_t *object, const char *name, json_t *value)
 //  The run that stmt stands on, new.
 
 static json_t *
-s_run (argos_store_t *self, sqlite3_stmt *stmt)
+s_run (argos_store_t *self, argos_sql_row_t *stmt)
 {
     char run_id[ARGOS_ID_MAX + 1], session_id[ARGOS_KEY_MAX + 1], state[16];
     argos_store_text (stmt, 0, run_id, sizeof run_id);
@@ -91,15 +91,16 @@ s_run (argos_store_t *self, sqlite3_stmt *stmt)
     s_set (run, "owner", argos_store_string (stmt, 1));
     s_set (run, "session_id", *session_id ? json_string (session_id) : json_null ());
     s_set (run, "state", json_string (*state ? state : s_derived_state (self, run_id, session_id)));
-    s_set (run, "created_at", json_integer (sqlite3_column_int64 (stmt, 4)));
-    s_set (run, "updated_at", json_integer (sqlite3_column_int64 (stmt, 5)));
+    s_set (run, "created_at", json_integer (argos_sql_int (stmt, 4)));
+    s_set (run, "updated_at", json_integer (argos_sql_int (stmt, 5)));
     s_set (run, "output", argos_store_string (stmt, 6));
     s_set (run, "error", argos_store_json (stmt, 7));
     s_set (run, "usage", argos_store_json (stmt, 8));
     s_set (run, "model", argos_store_string (stmt, 9));
     s_set (run, "kind", argos_store_string (stmt, 10));
     s_set (run, "input", argos_store_string (stmt, 11));
-    sqlite3_stmt *event = argos_store_query (self, ARGOS_SQL_RUN_EVENT, "s", (const char *) run_id);
+    argos_sql_row_t *event =
+        argos_store_query (self, ARGOS_SQL_RUN_EVENT, "s", (const char *) run_id);
     if (event)
         s_set (run, "last_event", argos_store_string (event, 0));
     argos_store_end (self, ARGOS_SQL_RUN_EVENT);
@@ -109,7 +110,7 @@ s_run (argos_store_t *self, sqlite3_stmt *stmt)
 bool
 argos_store_run_get (argos_store_t *self, argos_store_unit_t *unit)
 {
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_RUN_GET, "s", argos_store_member (unit->body, "run_id"));
     unit->result = json_pack ("{s:o?}", "run", stmt ? s_run (self, stmt) : NULL);
     argos_store_end (self, ARGOS_SQL_RUN_GET);
@@ -130,11 +131,11 @@ argos_store_run_list (argos_store_t *self, argos_store_unit_t *unit)
                                : ARGOS_SQL_RUN_LIST;
     json_t *runs = json_array ();
     int64_t bytes = 0;
-    sqlite3_stmt *stmt = *of ? argos_store_query (self, sql, "is", limit, of)
-                             : argos_store_query (self, sql, "i", limit);
+    argos_sql_row_t *stmt = *of ? argos_store_query (self, sql, "is", limit, of)
+                                : argos_store_query (self, sql, "i", limit);
     while (stmt) {
         for (int column = 6; column < 9; column++)
-            bytes += sqlite3_column_bytes (stmt, column);
+            bytes += (int64_t) argos_sql_size (stmt, column);
         if (bytes > ARGOS_STORE_PAGE_BYTES && json_array_size (runs) > 0)
             break;
         json_array_append_new (runs, s_run (self, stmt));

@@ -63,10 +63,10 @@ s_slice_end (argos_store_t *self, int64_t mark, int *ret_rows)
 {
     int64_t end = mark, bytes = 0;
     int rows = 0;
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_TEXT_SIZES, "i", mark);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_TEXT_SIZES, "i", mark);
     for (; stmt && rows < SLICE_ROWS && bytes < SLICE_BYTES; rows++) {
-        end = sqlite3_column_int64 (stmt, 0);
-        bytes += sqlite3_column_int64 (stmt, 1);
+        end = argos_sql_int (stmt, 0);
+        bytes += argos_sql_int (stmt, 1);
         if (!argos_store_next (self, stmt))
             break;
     }
@@ -81,7 +81,7 @@ s_slice_end (argos_store_t *self, int64_t mark, int *ret_rows)
 bool
 argos_store_search_damaged (argos_store_t *self)
 {
-    if (self->failed != SQLITE_CORRUPT_VTAB)
+    if (argos_store_fault (self) != ARGOS_FAULT_INDEX)
         return false;
     self->failed = 0;
     self->index_damaged = true;
@@ -95,7 +95,7 @@ static bool
 s_undone (argos_store_t *self)
 {
     bool damaged = argos_store_search_damaged (self);
-    if (damaged && !sqlite3_get_autocommit (self->db))
+    if (damaged && argos_store_in_transaction (self))
         argos_store_exec (self, "ROLLBACK");
     return damaged;
 }
@@ -187,14 +187,14 @@ s_hits (search_t *self, argos_sql_t sql, const char *text, int64_t low, int64_t 
 {
     argos_store_t *store = self->store;
     const json_t *body = self->body;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (store, sql, "seeeeiiiii", text, argos_store_member (body, "session_id"),
             argos_store_member (body, "platform"), argos_store_member (body, "role"),
             argos_store_member (body, "owner"), argos_store_integer (body, "since", 0),
             argos_store_integer (body, "until", INT64_MAX), store->now, low, high);
     while (stmt) {
         self->found++;
-        s_add_hit (self, sqlite3_column_int64 (stmt, 0), sqlite3_column_double (stmt, 1), tail);
+        s_add_hit (self, argos_sql_int (stmt, 0), argos_sql_real (stmt, 1), tail);
         if (!argos_store_next (store, stmt))
             break;
     }
@@ -315,9 +315,10 @@ s_bounds (search_t *self, int64_t newest)
     int64_t before = argos_store_integer (self->body, "before", INT64_MAX);
     self->high = newest;
     if (*session) {
-        sqlite3_stmt *stmt = argos_store_query (self->store, ARGOS_SQL_MESSAGE_RANGE, "s", session);
-        self->low = stmt ? sqlite3_column_int64 (stmt, 0) - 1 : 0;
-        self->high = stmt ? sqlite3_column_int64 (stmt, 1) : 0;
+        argos_sql_row_t *stmt =
+            argos_store_query (self->store, ARGOS_SQL_MESSAGE_RANGE, "s", session);
+        self->low = stmt ? argos_sql_int (stmt, 0) - 1 : 0;
+        self->high = stmt ? argos_sql_int (stmt, 1) : 0;
         argos_store_end (self->store, ARGOS_SQL_MESSAGE_RANGE);
     }
     if (self->high >= before)
@@ -337,7 +338,7 @@ s_snippet (search_t *self, const hit_t *hit)
     char word[256] = "";
     if (query->words[0].size < sizeof word)
         memcpy (word, query->words[0].text, query->words[0].size);
-    sqlite3_stmt *stmt = argos_store_query (self->store, which, "si",
+    argos_sql_row_t *stmt = argos_store_query (self->store, which, "si",
         query->kind == ARGOS_QUERY_PLAIN ? (const char *) word : query->text, hit->id);
     json_t *snippet = stmt ? argos_store_string (stmt, 0) : json_string ("");
     argos_store_end (self->store, which);
@@ -350,12 +351,12 @@ s_show (search_t *self, const hit_t *hit)
     static const char *const names[] = { "session_id", "role", "title", "platform" };
     json_t *shown =
         json_pack ("{s:I, s:o}", "id", (json_int_t) hit->id, "snippet", s_snippet (self, hit));
-    sqlite3_stmt *stmt = argos_store_query (self->store, ARGOS_SQL_HIT, "i", hit->id);
+    argos_sql_row_t *stmt = argos_store_query (self->store, ARGOS_SQL_HIT, "i", hit->id);
     for (int i = 0; stmt && i < 4; i++)
-        if (sqlite3_column_type (stmt, i) != SQLITE_NULL)
+        if (!argos_sql_is_null (stmt, i))
             json_object_set_new (shown, names[i], argos_store_string (stmt, i));
     if (stmt)
-        json_object_set_new (shown, "at", json_integer (sqlite3_column_int64 (stmt, 4)));
+        json_object_set_new (shown, "at", json_integer (argos_sql_int (stmt, 4)));
     argos_store_end (self->store, ARGOS_SQL_HIT);
     return shown;
 }

@@ -54,11 +54,11 @@ int
 argos_store_load_services (argos_store_t *self)
 {
     argos_store_free_services (self);
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SERVICE_ALL, "");
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SERVICE_ALL, "");
     while (stmt) {
         char name[ARGOS_NAME_MAX + 1];
         argos_store_text (stmt, 0, name, sizeof name);
-        s_remember (self, name, sqlite3_column_int (stmt, 1) != 0);
+        s_remember (self, name, argos_sql_int (stmt, 1) != 0);
         if (!argos_store_next (self, stmt))
             break;
     }

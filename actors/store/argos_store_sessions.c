@@ -18,7 +18,7 @@ s_set (json_t *object, const char *name, json_t *value)
 }
 
 json_t *
-argos_store_session_json (sqlite3_stmt *stmt, int first)
+argos_store_session_json (argos_sql_row_t *stmt, int first)
 {
     static const struct {
         const char *name; //  Member
@@ -34,17 +34,17 @@ argos_store_session_json (sqlite3_stmt *stmt, int first)
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         int column = first + (int) i;
         json_t *value = NULL;
-        if (sqlite3_column_type (stmt, column) == SQLITE_NULL)
+        if (argos_sql_is_null (stmt, column))
             continue;
         if (columns[i].kind == 's')
             value = argos_store_string (stmt, column);
         else if (columns[i].kind == 'j')
             value = argos_store_json (stmt, column);
         else if (columns[i].kind == 'i')
-            value = json_integer (sqlite3_column_int64 (stmt, column));
+            value = json_integer (argos_sql_int (stmt, column));
         else if (columns[i].kind == 'd')
-            value = json_real (sqlite3_column_double (stmt, column));
-        else if (sqlite3_column_int (stmt, column) != 0)
+            value = json_real (argos_sql_real (stmt, column));
+        else if (argos_sql_int (stmt, column) != 0)
             value = json_true ();
         s_set (session, columns[i].name, value);
     }
@@ -54,7 +54,7 @@ argos_store_session_json (sqlite3_stmt *stmt, int first)
 json_t *
 argos_store_session (argos_store_t *self, const char *id, const char *owner)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_GET, "se", id, owner);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_GET, "se", id, owner);
     json_t *session = stmt ? argos_store_session_json (stmt, 0) : NULL;
     argos_store_end (self, ARGOS_SQL_SESSION_GET);
     return session;
@@ -64,14 +64,14 @@ bool
 argos_store_session_find (
     argos_store_t *self, const char *id, const char *owner, argos_store_session_t *ret_session)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_ROW, "se", id, owner);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_ROW, "se", id, owner);
     if (stmt) {
         argos_store_text_copy (ret_session->id, id, sizeof ret_session->id);
         argos_store_text (stmt, 0, ret_session->owner, sizeof ret_session->owner);
         argos_store_text (stmt, 1, ret_session->kind, sizeof ret_session->kind);
         argos_store_text (stmt, 2, ret_session->parent, sizeof ret_session->parent);
         argos_store_text (stmt, 3, ret_session->title, sizeof ret_session->title);
-        ret_session->message_count = sqlite3_column_int64 (stmt, 4);
+        ret_session->message_count = argos_sql_int (stmt, 4);
     }
     argos_store_end (self, ARGOS_SQL_SESSION_ROW);
     return stmt != NULL;

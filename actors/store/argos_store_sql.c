@@ -10,6 +10,7 @@
 #include "argos_json.h"
 
 #include <assert.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -303,22 +304,39 @@ s_bind (sqlite3_stmt *stmt, const char *format, va_list args)
     return rc;
 }
 
+//  Bind and go to the first row; false when there is none.
+
+static bool
+s_first (argos_store_t *self, sqlite3_stmt *stmt, const char *format, va_list args)
+{
+    if (s_bind (stmt, format, args) != SQLITE_OK) {
+        s_fail (self);
+        return false;
+    }
+    return argos_store_next (self, (argos_sql_row_t *) stmt);
+}
+
 static sqlite3_stmt *
 s_begin (argos_store_t *self, argos_sql_t sql, const char *format, va_list args)
 {
     sqlite3_stmt *stmt = s_statement (self, sql);
-    if (!stmt)
-        return NULL;
-    if (s_bind (stmt, format, args) != SQLITE_OK) {
-        s_fail (self);
-        return NULL;
-    }
-    int rc = sqlite3_step (stmt);
-    if (rc == SQLITE_ROW)
+    if (!stmt || s_first (self, stmt, format, args))
         return stmt;
-    if (rc != SQLITE_DONE)
-        s_fail (self);
     sqlite3_reset (stmt);
+    return NULL;
+}
+
+static sqlite3_stmt *
+s_begin_once (argos_store_t *self, const char *text, const char *format, va_list args)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (self->failed)
+        return NULL;
+    if (sqlite3_prepare_v2 (self->db, text, -1, &stmt, NULL) != SQLITE_OK)
+        s_fail (self);
+    else if (s_first (self, stmt, format, args))
+        return stmt;
+    sqlite3_finalize (stmt);
     return NULL;
 }
 
@@ -329,25 +347,24 @@ argos_store_run (argos_store_t *self, argos_sql_t sql, const char *format, ...)
     va_start (args, format);
     sqlite3_stmt *stmt = s_begin (self, sql, format, args);
     va_end (args);
-    if (stmt)
-        sqlite3_reset (stmt);
+    sqlite3_reset (stmt);
     return self->failed ? -1 : 0;
 }
 
-sqlite3_stmt *
+argos_sql_row_t *
 argos_store_query (argos_store_t *self, argos_sql_t sql, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
     sqlite3_stmt *stmt = s_begin (self, sql, format, args);
     va_end (args);
-    return stmt;
+    return (argos_sql_row_t *) stmt;
 }
 
 bool
-argos_store_next (argos_store_t *self, sqlite3_stmt *stmt)
+argos_store_next (argos_store_t *self, argos_sql_row_t *row)
 {
-    int rc = sqlite3_step (stmt);
+    int rc = sqlite3_step ((sqlite3_stmt *) row);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         s_fail (self);
     return rc == SQLITE_ROW;
@@ -358,6 +375,32 @@ argos_store_end (argos_store_t *self, argos_sql_t sql)
 {
     if (self->statements[sql])
         sqlite3_reset (self->statements[sql]);
+}
+
+int
+argos_store_once_run (argos_store_t *self, const char *text, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    sqlite3_finalize (s_begin_once (self, text, format, args));
+    va_end (args);
+    return self->failed ? -1 : 0;
+}
+
+argos_sql_row_t *
+argos_store_once (argos_store_t *self, const char *text, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    sqlite3_stmt *stmt = s_begin_once (self, text, format, args);
+    va_end (args);
+    return (argos_sql_row_t *) stmt;
+}
+
+void
+argos_store_once_end (argos_sql_row_t *row)
+{
+    sqlite3_finalize ((sqlite3_stmt *) row);
 }
 
 int64_t
@@ -372,67 +415,6 @@ argos_store_number (argos_store_t *self, int64_t absent, argos_sql_t sql, const 
     return number;
 }
 
-void
-argos_store_text (sqlite3_stmt *stmt, int column, char *target, size_t size)
-{
-    const unsigned char *text = sqlite3_column_text (stmt, column);
-    target[0] = 0;
-    if (!text)
-        return;
-    size_t length = (size_t) sqlite3_column_bytes (stmt, column);
-    if (length >= size)
-        length = size - 1;
-    memcpy (target, text, length);
-    target[length] = 0;
-}
-
-void
-argos_store_text_copy (char *target, const char *text, size_t size)
-{
-    size_t length = strnlen (text, size - 1);
-    memcpy (target, text, length);
-    target[length] = 0;
-}
-
-size_t
-argos_store_text_cut (const char *text, size_t limit)
-{
-    size_t size = strnlen (text, limit + 1);
-    if (size <= limit)
-        return size;
-    for (size = limit; size > 0 && ((unsigned char) text[size] & 0xc0) == 0x80;)
-        size--;
-    return size;
-}
-
-argos_frame_t *
-argos_store_frame (sqlite3_stmt *stmt, int column)
-{
-    const void *bytes = sqlite3_column_blob (stmt, column);
-    if (!bytes)
-        return NULL;
-    return argos_frame_new (bytes, (size_t) sqlite3_column_bytes (stmt, column));
-}
-
-json_t *
-argos_store_json (sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *) sqlite3_column_text (stmt, column);
-    if (!text)
-        return NULL;
-    return argos_json_load (
-        text, (size_t) sqlite3_column_bytes (stmt, column), JSON_DECODE_ANY, NULL);
-}
-
-json_t *
-argos_store_string (sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *) sqlite3_column_text (stmt, column);
-    if (!text)
-        return NULL;
-    return json_stringn (text, (size_t) sqlite3_column_bytes (stmt, column));
-}
-
 int
 argos_store_exec (argos_store_t *self, const char *sql)
 {
@@ -445,6 +427,24 @@ bool
 argos_store_changed (const argos_store_t *self)
 {
     return sqlite3_changes (self->db) > 0;
+}
+
+int64_t
+argos_store_changes (const argos_store_t *self)
+{
+    return sqlite3_changes (self->db);
+}
+
+int64_t
+argos_store_changes_all (const argos_store_t *self)
+{
+    return sqlite3_total_changes (self->db);
+}
+
+int64_t
+argos_store_last_number (const argos_store_t *self)
+{
+    return sqlite3_last_insert_rowid (self->db);
 }
 
 void

@@ -123,7 +123,7 @@ argos_store_title_next (argos_store_t *self, const char *owner, const char *titl
     argos_store_text_copy (base, title, sizeof base);
     s_number (base, &size);
     base[size] = 0;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_TITLE_NUMBERED, "ss", owner, (const char *) base);
     while (stmt) {
         char other[ARGOS_STORE_TITLE_MAX];
@@ -151,7 +151,7 @@ static bool
 s_is_ancestor (argos_store_t *self, const argos_store_session_t *session, const char *other)
 {
     bool found = false;
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, ARGOS_SQL_SESSION_UP, "ss", (const char *) session->id, "compression");
     while (stmt && !found) {
         char id[ARGOS_STORE_SESSION_MAX];
@@ -169,7 +169,7 @@ argos_store_title_take (argos_store_t *self, argos_store_unit_t *unit,
     const argos_store_session_t *session, const char *title)
 {
     char holder[ARGOS_STORE_SESSION_MAX] = "";
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_TITLE_HOLDER, "sss",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_TITLE_HOLDER, "sss",
         (const char *) session->owner, title, (const char *) session->id);
     if (stmt)
         argos_store_text (stmt, 0, holder, sizeof holder);
@@ -230,7 +230,7 @@ argos_store_session_title (argos_store_t *self, argos_store_unit_t *unit)
 static bool
 s_by_prefix (argos_store_t *self, const char *text, const char *owner, char *id, bool *ambiguous)
 {
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PREFIX, "se", text, owner);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PREFIX, "se", text, owner);
     if (stmt) {
         argos_store_text (stmt, 0, id, ARGOS_STORE_SESSION_MAX);
         *ambiguous = argos_store_next (self, stmt);
@@ -246,7 +246,7 @@ s_by_title (argos_store_t *self, const char *text, const char *owner, char *id)
     size_t count;
     if (!argos_store_title_clean (text, title, &count) || !*title)
         return false;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_SESSION_TITLED, "se", (const char *) title, owner);
     if (stmt)
         argos_store_text (stmt, 0, id, ARGOS_STORE_SESSION_MAX);

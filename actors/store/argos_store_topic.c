@@ -30,13 +30,13 @@ static topic_t
 s_find (argos_store_t *self, const char *name)
 {
     topic_t topic = { .newest = -1 };
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_TOPIC_GET, "s", name);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_TOPIC_GET, "s", name);
     if (stmt) {
-        topic.id = sqlite3_column_int64 (stmt, 0);
+        topic.id = argos_sql_int (stmt, 0);
         argos_store_text (stmt, 1, topic.owner, sizeof topic.owner);
-        topic.boot = sqlite3_column_int64 (stmt, 2);
-        topic.closed = sqlite3_column_int64 (stmt, 3) != 0;
-        topic.newest = sqlite3_column_int64 (stmt, 4);
+        topic.boot = argos_sql_int (stmt, 2);
+        topic.closed = argos_sql_int (stmt, 3) != 0;
+        topic.newest = argos_sql_int (stmt, 4);
     }
     argos_store_end (self, ARGOS_SQL_TOPIC_GET);
     return topic;
@@ -49,7 +49,7 @@ s_find_or_make (argos_store_t *self, const char *name, const char *owner)
     if (topic.id || self->failed)
         return topic;
     argos_store_run (self, ARGOS_SQL_TOPIC_ADD, "ssii", name, owner, self->info.boot, self->now);
-    topic.id = sqlite3_last_insert_rowid (self->db);
+    topic.id = argos_store_last_number (self);
     topic.boot = self->info.boot;
     argos_store_text_copy (topic.owner, owner, sizeof topic.owner);
     return topic;
@@ -127,11 +127,11 @@ argos_store_entry (argos_store_t *self, argos_store_unit_t *unit)
 //  The entry that stmt stands on, into part; its size.
 
 static size_t
-s_read_entry (sqlite3_stmt *stmt, argos_storage_part_t *part)
+s_read_entry (argos_sql_row_t *stmt, argos_storage_part_t *part)
 {
-    part->number = sqlite3_column_int64 (stmt, 0);
+    part->number = argos_sql_int (stmt, 0);
     argos_store_text (stmt, 1, part->from, sizeof part->from);
-    part->at = sqlite3_column_int64 (stmt, 2);
+    part->at = argos_sql_int (stmt, 2);
     part->header = argos_store_frame (stmt, 3);
     part->body = argos_store_frame (stmt, 4);
     return (part->header ? part->header->size : 0) + (part->body ? part->body->size : 0);
@@ -147,7 +147,7 @@ argos_store_journal (argos_store_t *self, const argos_storage_req_t *req, argos_
     ans->boot = topic.boot;
     ans->number = topic.newest;
     ans->closed = topic.closed;
-    sqlite3_stmt *stmt =
+    argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_JOURNAL_PAGE, "ii", topic.id, req->number);
     if (!stmt)
         return true;

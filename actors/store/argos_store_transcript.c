@@ -30,7 +30,7 @@ argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
         limit = ARGOS_STORE_PAGE_BYTES;
     if (!argos_store_session_need (self, unit, &session))
         return false;
-    sqlite3_stmt *stmt = argos_store_query (
+    argos_sql_row_t *stmt = argos_store_query (
         self, sql, "si", session.id, last ? last : argos_store_integer (unit->body, "after", 0));
     unit->frame = argos_store_page (self, stmt, inactive, (size_t) limit);
     argos_store_end (self, sql);
@@ -167,9 +167,9 @@ s_recount (argos_store_t *self, const char *id, int64_t rewinds)
 {
     char preview[PREVIEW_SIZE] = "";
     argos_store_run (self, ARGOS_SQL_SESSION_RECOUNT, "sii", id, rewinds, self->now);
-    sqlite3_stmt *stmt = argos_store_query (self, ARGOS_SQL_SESSION_FIRST, "s", id);
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_FIRST, "s", id);
     if (stmt)
-        s_preview ((const char *) sqlite3_column_text (stmt, 0), preview);
+        s_preview (argos_sql_text (stmt, 0), preview);
     argos_store_end (self, ARGOS_SQL_SESSION_FIRST);
     argos_store_run (self, ARGOS_SQL_SESSION_PREVIEW, "se", id, (const char *) preview);
 }

@@ -13,6 +13,7 @@
 #include "argos_store_priv.h"
 
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,10 @@ ONLY_IN = [
     #  fork has to end in exec; the guard of a command and of a job is one small thread and does it
     (re.compile(r"\bfork\s*\("), ("actors/base/argos_guard", "cmd/argos-job"), "fork is the guards' alone: use posix_spawn"),
     (re.compile(r"\bzactor_(new|destroy)\s*\("), "actors/base/", "argos_actor_start and _stop are for that"),
-    (re.compile(r"#include <sqlite3\.h>"), "actors/store/", "the store alone touches the database"),
+    #  What stands behind argos_store_engine.h
+    (re.compile(r"#include <sqlite3\.h>"), tuple(f"actors/store/argos_store_{name}." for name in (
+        "backup", "column", "connect", "file", "hermes", "hermes_map", "open", "rank", "repair", "space", "sql")),
+     "operations of the store speak to argos_store_engine.h"),
     (re.compile(r"#include <curl/"), ("actors/agent/", "adapters/", "cmd/"), "libcurl belongs to agent and adapters"),
     (re.compile(r"#include <microhttpd\.h>"), ("actors/api/", "actors/rehearsal/", "adapters/"), "libmicrohttpd belongs to the HTTP servers"),
 ]

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <spawn.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

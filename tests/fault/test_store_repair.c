@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

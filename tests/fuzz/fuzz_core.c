@@ -13,6 +13,7 @@
 #include "fuzz.h"
 
 #include <jansson.h>
+#include <sqlite3.h>
 #include <string.h>
 
 #define LINES_MAX 200

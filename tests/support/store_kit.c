@@ -5,6 +5,7 @@
 #include "store_kit.h"
 
 #include <assert.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <sodium.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "argos_store_priv.h"
 
 #include <assert.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
