@@ -1,0 +1,302 @@
+"""wire - an HTTP/1.1 server with WebSocket for the fakes, and its faults. Standard library only.
+
+A fake is a Fake with `async answer(request)`; it runs in a thread of its own (start, stop) or as a program (main).
+Everything that came is in `log`; `faults` are rules that are taken one by one:
+
+    {"match": "POST /channels/*/messages", "skip": 1, "times": 2, "do": "status", "status": 429, "body": {...}, "headers": {...}}
+
+do: status (answered so, not handled), drop (cut before it is handled), drop_after (handled, then cut), hang (handled never,
+connection stays), delay (handled after `seconds`), html (status with a page of a proxy instead of JSON).
+"""
+
+import asyncio
+import base64
+import fnmatch
+import hashlib
+import json
+import struct
+import sys
+import threading
+import time
+import urllib.parse
+
+GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+
+class Drop(Exception):
+    """Cut the connection without an answer."""
+
+
+class Request:
+    def __init__(self, method, target, headers, body, reader, writer):
+        self.method, self.target, self.headers, self.body = method, target, headers, body
+        self.path, _, query = target.partition("?")
+        self.query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        self.at, self.reader, self.writer, self.upgraded = time.monotonic(), reader, writer, False
+
+    def json(self):
+        return json.loads(self.body or b"{}")
+
+    def params(self):
+        """The arguments, whether they came as JSON, as a form or in the address."""
+        kind = self.headers.get("content-type", "")
+        if kind.startswith("application/json"):
+            return {**self.query, **json.loads(self.body or b"{}")}
+        if kind.startswith("application/x-www-form-urlencoded"):
+            return {**self.query, **dict(urllib.parse.parse_qsl(self.body.decode(), keep_blank_values=True))}
+        return dict(self.query)
+
+    def parts(self):
+        """The parts of multipart/form-data: name -> (file name or None, bytes)."""
+        boundary = b"--" + self.headers["content-type"].split("boundary=")[1].strip('"').encode()
+        found = {}
+        for piece in self.body.split(boundary)[1:-1]:
+            head, _, data = piece.partition(b"\r\n\r\n")
+            words = head.decode().split("name=\"")
+            file_name = head.decode().split("filename=\"")[1].split("\"")[0] if "filename=\"" in head.decode() else None
+            found[words[1].split("\"")[0]] = (file_name, data[:-2])
+        return found
+
+    async def upgrade(self, headers=None):
+        accept = base64.b64encode(hashlib.sha1((self.headers["sec-websocket-key"] + GUID).encode()).digest()).decode()
+        lines = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept, **(headers or {})}
+        head = "HTTP/1.1 101 Switching Protocols\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n"
+        self.upgraded = True
+        self.writer.write(head.encode())
+        await self.writer.drain()
+        return WebSocket(self.reader, self.writer)
+
+
+class WebSocket:
+    """The server's side of a connection."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer, self.closed = reader, writer, None
+
+    async def frame(self, opcode, data=b"", fin=True, rsv=0, mask=False):
+        self.writer.write(self.encode(opcode, data, fin, rsv, mask))
+        await self.writer.drain()
+
+    @staticmethod
+    def encode(opcode, data=b"", fin=True, rsv=0, mask=False):
+        head = bytes([(0x80 if fin else 0) | rsv << 4 | opcode])
+        bit = 0x80 if mask else 0
+        if len(data) < 126:
+            head += bytes([bit | len(data)])
+        elif len(data) < 65536:
+            head += bytes([bit | 126]) + struct.pack(">H", len(data))
+        else:
+            head += bytes([bit | 127]) + struct.pack(">Q", len(data))
+        return head + (b"\0\0\0\0" if mask else b"") + data
+
+    async def send(self, value):
+        text = value if isinstance(value, str) else json.dumps(value)
+        await self.frame(1, text.encode())
+
+    async def close(self, code=1000, reason=""):
+        await self.frame(8, struct.pack(">H", code) + reason.encode())
+
+    def abort(self):
+        self.writer.transport.abort()
+
+    async def receive(self):
+        """(opcode, bytes) of the next message; (8, code) at a close; pings are answered. None: the connection is gone."""
+        data, first = b"", None
+        while True:
+            try:
+                head = await self.reader.readexactly(2)
+                size = head[1] & 0x7F
+                if size == 126:
+                    size = struct.unpack(">H", await self.reader.readexactly(2))[0]
+                elif size == 127:
+                    size = struct.unpack(">Q", await self.reader.readexactly(8))[0]
+                mask = await self.reader.readexactly(4) if head[1] & 0x80 else None
+                piece = await self.reader.readexactly(size)
+            except (asyncio.IncompleteReadError, ConnectionError, OSError):
+                return None
+            if mask is None:
+                await self.close(1002, "a client masks")
+                return None
+            piece = bytes(byte ^ mask[at % 4] for at, byte in enumerate(piece)) if size < 65536 else self.unmask(piece, mask)
+            opcode = head[0] & 0xF
+            if opcode == 9:
+                await self.frame(10, piece)
+            elif opcode == 8:
+                self.closed = struct.unpack(">H", piece[:2])[0] if len(piece) >= 2 else 1005
+                return 8, self.closed
+            elif opcode == 10:
+                return 10, piece
+            else:
+                first = opcode or first
+                data += piece
+                if head[0] & 0x80:
+                    return first, data
+
+    @staticmethod
+    def unmask(data, mask):
+        size = len(data)
+        key = int.from_bytes(mask * (size // 4 + 1), "big") >> (8 * (4 - size % 4) if size % 4 else 32)
+        return (int.from_bytes(data, "big") ^ key).to_bytes(size, "big")
+
+
+REASONS = {200: "OK", 204: "No Content", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+           405: "Method Not Allowed", 413: "Payload Too Large", 429: "Too Many Requests", 500: "Internal Server Error",
+           502: "Bad Gateway", 503: "Service Unavailable"}
+
+
+class Fake:
+    """The base of a fake platform."""
+
+    def __init__(self):
+        self.log, self.faults, self.loop, self.server, self.port, self.tasks = [], [], None, None, 0, set()
+        self.lock = threading.Condition()
+
+    async def answer(self, request):
+        """(status, value or bytes, headers) of a request; None when it was upgraded and is over."""
+        raise NotImplementedError
+
+    #  Faults
+
+    def fault(self, match, do, **more):
+        self.faults.append({"match": match, "do": do, "skip": 0, "times": 1, **more})
+
+    def taken(self, request):
+        for rule in self.faults:
+            if not fnmatch.fnmatchcase(f"{request.method} {request.path}", rule["match"]):
+                continue
+            if rule["skip"] > 0:
+                rule["skip"] -= 1
+                continue
+            if rule["times"] > 0:
+                rule["times"] -= 1
+                return rule
+        return None
+
+    async def handle(self, request):
+        rule = self.taken(request)
+        do = rule["do"] if rule else ""
+        if do == "drop":
+            raise Drop
+        if do == "hang":
+            await asyncio.sleep(3600)
+        if do == "status":
+            return rule["status"], rule.get("body", {}), rule.get("headers", {})
+        if do == "html":
+            return rule.get("status", 502), b"<html><body>Bad gateway</body></html>", {"Content-Type": "text/html"}
+        if do == "delay":
+            await asyncio.sleep(rule["seconds"])
+        answer = await self.answer(request)
+        if do == "drop_after":
+            raise Drop
+        return answer
+
+    #  The server
+
+    async def connection(self, reader, writer):
+        task = asyncio.current_task()
+        self.tasks.add(task)
+        try:
+            while True:
+                request = await self.read(reader, writer)
+                if request is None:
+                    break
+                with self.lock:
+                    self.log.append(request)
+                    self.lock.notify_all()
+                answer = await self.handle(request)
+                if answer is None or request.upgraded:
+                    break
+                await self.write(writer, *answer)
+        except Drop:
+            writer.transport.abort()
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
+            pass
+        finally:
+            self.tasks.discard(task)
+            writer.close()
+
+    @staticmethod
+    async def read(reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+            return None
+        first, *lines = head.split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        if headers.get("expect"):
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body = b""
+        if headers.get("transfer-encoding") == "chunked":
+            while size := int((await reader.readline()).split(b";")[0], 16):
+                body += await reader.readexactly(size)
+                await reader.readline()
+            await reader.readline()
+        else:
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+        return Request(method, target, headers, body, reader, writer)
+
+    @staticmethod
+    async def write(writer, status, value=None, headers=None):
+        body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
+        lines = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}
+        head = f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}\r\n"
+        writer.write((head + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n").encode() + body)
+        await writer.drain()
+
+    async def listen(self, port=0):
+        self.loop = asyncio.get_running_loop()
+        self.server = await asyncio.start_server(self.connection, "127.0.0.1", port, limit=1 << 20)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    #  In a thread
+
+    def start(self):
+        ready = threading.Event()
+
+        async def run():
+            await self.listen()
+            self.ending = asyncio.Event()
+            ready.set()
+            await self.ending.wait()
+            self.server.close()
+            for task in list(self.tasks):
+                task.cancel()
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+
+        self.thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+        self.thread.start()
+        assert ready.wait(10)
+        return self
+
+    def stop(self):
+        self.loop.call_soon_threadsafe(self.ending.set)
+        self.thread.join(10)
+
+    def call(self, coroutine):
+        """Runs it in the fake's thread."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(20)
+
+    def until(self, condition, seconds=20, what="what the test waits for"):
+        """The first true value of condition(), looked at after each request."""
+        deadline = time.monotonic() + seconds
+        with self.lock:
+            while not (value := condition()):
+                left = deadline - time.monotonic()
+                assert left > 0, f"{what} did not come; the log: " + "\n".join(
+                    f"{r.method} {r.target} {r.body[:200]}" for r in self.log[-12:])
+                self.lock.wait(min(left, 0.5))
+        return value
+
+    def calls(self, match):
+        return [r for r in list(self.log) if fnmatch.fnmatchcase(f"{r.method} {r.path}", match)]
+
+
+def main(fake):
+    """As a program: prints its port, ends with its standard input."""
+    async def run():
+        await fake.listen(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+        print(fake.port, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+    asyncio.run(run())
