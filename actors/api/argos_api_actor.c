@@ -46,6 +46,7 @@ argos_api_call_destroy (argos_api_call_t **self_p)
     *self_p = NULL;
     argos_run_request_clear (&self->run);
     argos_view_clear (&self->view);
+    json_decref (self->row);
     argos_api_files_free (self);
     free (self->session_key);
     free (self->status);
@@ -233,6 +234,9 @@ static const argos_api_handler_t s_handlers[] = {
     { "runs.get", argos_api_get },
     { "runs.events", argos_api_events },
     { "runs.stop", argos_api_stop },
+    { "runs.approval", argos_api_approval },
+    { "runs.clarify", argos_api_clarify },
+    { "runs.steer", argos_api_steer },
     { "chat.create", argos_api_chat },
     { NULL, NULL },
 };

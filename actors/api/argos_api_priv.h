@@ -52,6 +52,7 @@ struct argos_api_call {
     argos_api_file_t *files;     //  POST: to be stored before the commit
     size_t file_count;           //  How many
     size_t file_next, file_done; //  Which one is being stored; bytes of it that are
+    json_t *row;                 //  GET: what is answered so far
     bool active_only;            //  List: executing runs only
     int64_t after;               //  Events: Last-Event-ID, -1 = none
     int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks
@@ -132,7 +133,7 @@ void argos_api_run_owner (const argos_http_req_t *req, char *target);
 json_t *argos_api_row (const argos_peer_answer_t *answer, const argos_http_req_t *req);
 bool argos_api_row_terminal (const json_t *row);
 
-//  argos_api_runs.c and argos_api_stop.c: the handlers of the routes.
+//  argos_api_runs.c, argos_api_get.c and argos_api_stop.c: the handlers of the routes.
 void argos_api_post (void *ctx, argos_http_req_t *req);
 void argos_api_get (void *ctx, argos_http_req_t *req);
 void argos_api_list (void *ctx, argos_http_req_t *req);
@@ -171,6 +172,15 @@ bool argos_api_session_header (argos_http_req_t *req, const char *name, char **r
 void argos_api_submit (argos_api_call_t *call);
 void argos_api_refuse (argos_http_req_t *req, const argos_run_problem_t *problem);
 void argos_api_session_told (argos_http_req_t *req, const char *session, const char *key);
+
+//  argos_api_question.c: the handlers; the answer to GET with the status call->row, and what the
+//  run of that session waits for (the call is taken); the questions of a run whose client can't be
+//  asked. argos_api_steer.c: the handler.
+void argos_api_approval (void *ctx, argos_http_req_t *req);
+void argos_api_clarify (void *ctx, argos_http_req_t *req);
+void argos_api_waits (argos_api_call_t *call, const char *session);
+void argos_api_decline (argos_api_t *self, const char *run_id);
+void argos_api_steer (void *ctx, argos_http_req_t *req);
 
 //  argos_api_chat.c: the handler.
 void argos_api_chat (void *ctx, argos_http_req_t *req);

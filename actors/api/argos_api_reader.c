@@ -99,6 +99,8 @@ s_next_of_view (argos_api_reader_t *reader)
         json_t *event = rc > 0 ? s_event (frame, size) : NULL;
         if (event)
             reader->view.class->event (reader->view.self, event, &reader->bytes);
+        if (event && argos_event_asks (event))
+            argos_api_decline (reader->watch->api, reader->watch->run_id);
         if (!reader->view.stream)
             argos_text_reset (&reader->bytes);
         json_decref (event);

@@ -27,6 +27,9 @@ static const s_form_t s_forms[] = {
     { "turn.restarted", "run.restarted", { "attempt" }, false },
     { "tool.started", "tool.started", { "tool", "tool_call_id", "preview" }, false },
     { "tool.completed", "tool.completed", { "tool", "tool_call_id", "error" }, false },
+    { "question.asked", "approval.request", { "tool", "tool_call_id", "deadline" }, false },
+    { "question.closed", "approval.responded", { "choice", "state" }, false },
+    { "run.steered", "run.steered", { "steer_run_id" }, false },
     { "run.completed", "run.completed", { "output", "usage", "finish_reason" }, true },
     { "run.failed", "run.failed", { NULL }, true },
     { "run.cancelled", "run.cancelled", { "reason" }, true },
@@ -41,11 +44,70 @@ s_form (const char *type)
     return NULL;
 }
 
+const char *
+argos_event_name (const char *type)
+{
+    const s_form_t *form = type ? s_form (type) : NULL;
+    return form ? form->event : NULL;
+}
+
+bool
+argos_event_asks (const json_t *event)
+{
+    const char *name = json_string_value (json_object_get (event, "event"));
+    return name &&
+           (strcmp (name, "approval.request") == 0 || strcmp (name, "clarify.request") == 0);
+}
+
 bool
 argos_event_terminal (const char *type)
 {
     const s_form_t *form = s_form (type);
     return form && form->terminal;
+}
+
+//  A question: of an approval the choices, of a clarify its options; the text without secrets.
+
+static void
+s_asked (json_t *event, const json_t *body)
+{
+    char text[S_ERROR_MAX] = "";
+    const char *kind = json_string_value (json_object_get (body, "kind"));
+    const char *shown = json_string_value (json_object_get (body, "text"));
+    bool clarify = kind && strcmp (kind, "clarify") == 0;
+    json_t *choices = json_array (), *option;
+    size_t index;
+    if (shown)
+        argos_log_redact (shown, text, sizeof text);
+    json_array_foreach (json_object_get (body, "options"), index, option)
+        (void) json_array_append (choices, json_object_get (option, "id"));
+    (void) json_object_set (event, "request_id", json_object_get (body, "question_id"));
+    (void) json_object_set_new (event, clarify ? "question" : "description", json_string (text));
+    if (clarify) {
+        (void) json_object_set_new (event, "event", json_string ("clarify.request"));
+        (void) json_object_set (event, "options", json_object_get (body, "options"));
+        json_decref (choices);
+    }
+    else
+        (void) json_object_set_new (event, "choices", choices);
+}
+
+//  A question that is settled; its kind is told by the choice.
+
+static void
+s_closed (json_t *event, const json_t *body)
+{
+    static const char *const approvals[] = { "once", "session", "always", "deny" };
+    const char *choice = json_string_value (json_object_get (body, "choice"));
+    const char *state = json_string_value (json_object_get (body, "state"));
+    bool answered = state && strcmp (state, "answered") == 0, approval = false;
+    for (size_t i = 0; choice && i < sizeof approvals / sizeof *approvals; i++)
+        approval = approval || strcmp (choice, approvals[i]) == 0;
+    (void) json_object_set (event, "request_id", json_object_get (body, "question_id"));
+    (void) json_object_set_new (event, "resolved", json_integer (answered));
+    if (!approval)
+        (void) json_object_set_new (
+            event, "event", json_string (answered ? "clarify.responded" : "question.closed"));
 }
 
 json_t *
@@ -62,6 +124,12 @@ argos_event_translate (const char *type, const json_t *body, const char *run_id,
         if (member)
             (void) json_object_set (event, form->members[i], member);
     }
+    if (strcmp (type, "question.asked") == 0)
+        s_asked (event, body);
+    if (strcmp (type, "question.closed") == 0)
+        s_closed (event, body);
+    if (strcmp (type, "run.steered") == 0)
+        (void) json_object_set_new (event, "accepted", json_true ());
     if (strcmp (type, "tool.completed") == 0) {
         double duration = json_number_value (json_object_get (body, "duration"));
         double ms = duration > 0 && duration < S_DURATION_MAX ? duration * 1000.0 + 0.5 : 0;

@@ -37,6 +37,12 @@ typedef struct {
 json_t *argos_event_translate (
     const char *type, const json_t *body, const char *run_id, int64_t at_ms);
 
+//  Name of the event that an entry of this type becomes; NULL = none.
+const char *argos_event_name (const char *type);
+
+//  Whether an event asks people something.
+bool argos_event_asks (const json_t *event);
+
 //  Whether an entry of this type is the last of a run.
 bool argos_event_terminal (const char *type);
 

@@ -32,7 +32,7 @@ class ScriptAgent:
     def side(self, type_):
         return self.peer.receive(lambda header, meta: header["type"] == type_)
 
-    def ask(self, turn, text="Run it?", kind="approval", options=None, timeout_s=60, allowed=None):
+    def ask(self, turn, text="Run it?", kind="approval", options=None, timeout_s=60, allowed=None, takes=()):
         """Ask the chat of the turn and park; returns the id of the question."""
         header, meta, body = turn
         question = "q_" + uuid.uuid4().hex[:12]
@@ -48,10 +48,15 @@ class ScriptAgent:
         if not options:
             prompt = {"kind": "notice", "text": text, "chat_id": body["source"]["chat_id"], "run_id": body["run_id"]}
         platform, account = body["source"]["platform"], body["source"]["account"]
-        parts = [({"type": "record.put", "to": "store"}, record),
+        asked = {"question_id": question, "kind": kind, "tool_call_id": "c1", "text": text, "options": options, "deadline": deadline}
+        entry = {"type": "question.asked", "to": f"topic:run.{body['run_id']}", "durable": True, "id": question + ".asked"}
+        parts = [({"type": "record.put", "to": "store"}, record), (entry, asked),
                  ({"type": "deliver.request", "to": f"service:deliver.{platform}.{account}", "key": body["source"]["chat_id"], "durable": True,
                    "id": question}, prompt)]
-        answer = self.peer.ask({"type": "commit", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}, None, parts)
+        commit = {"type": "commit", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": max([0, *(side["seq"] for side in takes)])}
+        if takes:
+            commit["take"] = [side["seq"] for side in takes]
+        answer = self.peer.ask(commit, None, parts)
         assert answer[0]["type"] == "accepted", answer
         release = {"delay_ms": timeout_s * 1000, "clean": True}
         answer = self.peer.ask({"type": "release", "seq": meta["seq"], "lease": meta["lease"]}, release)
