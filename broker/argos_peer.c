@@ -154,18 +154,6 @@ argos_peer_lost (argos_peer_t *self)
 //  What is repeated with each welcome
 
 static void
-s_send_serve (argos_peer_t *self, const peer_service_t *service)
-{
-    char id[ARGOS_ID_MAX + 1];
-    snprintf (id, sizeof id, "service:%s", service->name);
-    peer_head_t head = { .type = "serve", .id = id, .seen = -1 };
-    json_t *body = json_pack ("{s:s,s:i}", "service", service->name, "slots", service->slots);
-    if (service->types)
-        json_object_set (body, "types", service->types);
-    argos_peer_word (self, &head, body);
-}
-
-static void
 s_send_subscribe (argos_peer_t *self, peer_sub_t *sub)
 {
     char to[ARGOS_TO_MAX + 1];
@@ -198,34 +186,11 @@ argos_peer_announce (argos_peer_t *self)
             (json_int_t) self->granted_bytes));
     peer_service_t *service;
     LL_FOREACH (self->services, service)
-        s_send_serve (self, service);
+        argos_peer_send_serve (self, service);
     peer_sub_t *sub, *next;
     HASH_ITER (hh, self->subs, sub, next)
         if (!sub->closed)
             s_send_subscribe (self, sub);
-}
-
-void
-argos_peer_serve (argos_peer_t *self, const char *service, int slots, const char *const *types)
-{
-    const char *name = argos_peer_bare (service, "service:");
-    peer_service_t *found;
-    LL_FOREACH (self->services, found)
-        if (strcmp (found->name, name) == 0)
-            break;
-    if (!found) {
-        found = calloc (1, sizeof *found);
-        if (!found || !(found->name = strdup (name)))
-            abort ();
-        LL_APPEND (self->services, found);
-    }
-    found->slots = slots;
-    json_decref (found->types);
-    found->types = types ? json_array () : NULL;
-    for (; types && *types; types++)
-        json_array_append_new (found->types, json_string (*types));
-    if (self->state == PEER_READY)
-        s_send_serve (self, found);
 }
 
 void
@@ -381,6 +346,7 @@ argos_peer_destroy (argos_peer_t **self_p)
     peer_service_t *service, *next_service;
     LL_FOREACH_SAFE (self->services, service, next_service) {
         json_decref (service->types);
+        json_decref (service->capabilities);
         free (service->name);
         free (service);
     }

@@ -107,6 +107,10 @@ const char *argos_peer_store_id (const argos_peer_t *self);
 void argos_peer_serve (
     argos_peer_t *self, const char *service, int slots, const char *const *types);
 
+//  What the platform of an adapter can do (serve.schema.json): told with the serve of that service
+//  from now on. capabilities is stolen.
+void argos_peer_capabilities (argos_peer_t *self, const char *service, json_t *capabilities);
+
 //  Read a topic from number `from`; after a reconnect it goes on behind the last entry seen. Credit
 //  is granted by the peer: 64 messages and 4 MiB, renewed as entries are handled.
 //  argos_peer_unsubscribe is idempotent.

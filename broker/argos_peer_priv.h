@@ -81,6 +81,7 @@ struct peer_service {
     char *name;           //  Service
     int slots;            //  Leases at most
     json_t *types;        //  Array of names, NULL = all
+    json_t *capabilities; //  Of an adapter; NULL = nothing is told
     peer_service_t *next; //  In the list
 };
 
@@ -162,6 +163,7 @@ int64_t argos_peer_now (void);
 void argos_peer_hello (argos_peer_t *self);
 void argos_peer_lost (argos_peer_t *self);
 void argos_peer_final (argos_peer_t *self, argos_err_t code, const char *reason);
+void argos_peer_send_serve (argos_peer_t *self, const peer_service_t *service);
 void argos_peer_announce (argos_peer_t *self);
 const char *argos_peer_bare (const char *address, const char *prefix);
 

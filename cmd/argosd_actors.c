@@ -114,8 +114,8 @@ s_platforms (const argos_config_t *config)
     return list;
 }
 
-//  Each foreign adapter has a token for its own account, and its deliveries wait for it from the
-//  beginning.
+//  Each foreign adapter has a token for its own account. Deliveries wait for adapters from the
+//  beginning, for ours as well.
 
 static void
 s_add_adapters (argosd_actors_t *self, const argos_config_t *config, json_t *tokens)
@@ -123,7 +123,10 @@ s_add_adapters (argosd_actors_t *self, const argos_config_t *config, json_t *tok
     size_t count = 0;
     while (config->services[count])
         count++;
-    self->services = calloc (count + config->adapter_count + 1, sizeof *self->services);
+    size_t ours = 0;
+    for (const char *const *name = argos_config_adapter_names (); *name; name++)
+        ours += ARGOS_CONFIG_ACCOUNTS_MAX;
+    self->services = calloc (count + config->adapter_count + ours + 1, sizeof *self->services);
     self->adapter_tokens = calloc (config->adapter_count + 1, sizeof *self->adapter_tokens);
     if (!self->services || !self->adapter_tokens)
         abort ();
@@ -135,6 +138,13 @@ s_add_adapters (argosd_actors_t *self, const argos_config_t *config, json_t *tok
         if (asprintf (
                 &self->services[count++], "deliver.%s.%s", adapter->platform, adapter->account) < 0)
             abort ();
+    }
+    for (const char *const *name = argos_config_adapter_names (); *name; name++) {
+        const char *accounts[ARGOS_CONFIG_ACCOUNTS_MAX];
+        size_t known = argos_config_accounts (config, *name, accounts);
+        for (size_t i = 0; i < known; i++)
+            if (asprintf (&self->services[count++], "deliver.%s.%s", *name, accounts[i]) < 0)
+                abort ();
     }
 }
 

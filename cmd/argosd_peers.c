@@ -7,6 +7,7 @@
 
 #include "argosd_peers.h"
 
+#include "argos_adapter.h"
 #include "argos_agent_actor.h"
 #include "argos_api_actor.h"
 #include "argos_cache_actor.h"
@@ -15,6 +16,7 @@
 #include "argos_rehearsal_actor.h"
 #include "argos_secret.h"
 #include "argos_setting.h"
+#include "argos_telegram.h"
 #include "argos_tools_actor.h"
 #include "argosd_restarts.h"
 
@@ -39,6 +41,7 @@ typedef struct {
         argos_cache_config_t cache;     //  .
         argos_gateway_config_t gateway; //  .
         argos_api_config_t api;         //  .
+        argos_adapter_config_t adapter; //  .
     } config;                           //  Its settings, as a thread
     argos_child_config_t child;         //  Its settings, as a child
     char *words[WORDS_MAX];             //  Command line of a child, ours
@@ -48,6 +51,8 @@ typedef struct {
     char token[ARGOS_TOKEN_MAX + 16];   //  One of them
     char endpoint[PATH_MAX + 32];       //  .
     char account[96];                   //  .
+    const argos_platform_t *platform;   //  Of an adapter of ours; NULL = it is none
+    char whose[32];                     //  Its account
     char *command;                      //  Of a foreign adapter; ours
     char *secret;                       //  Variable with the token of its account; ours, wiped
 } peer_t;
@@ -144,14 +149,27 @@ s_set_api (argosd_peers_t *self, peer_t *peer)
         .connection_limit = API_CONNECTIONS };
 }
 
+static void
+s_set_account (argosd_peers_t *self, peer_t *peer)
+{
+    peer->fn = argos_adapter_actor;
+    peer->config.adapter = (argos_adapter_config_t){ .link = peer->link,
+        .kind = peer->platform,
+        .account = peer->whose,
+        .home = self->home->path,
+        .settings = self->config->settings };
+}
+
 static const struct {
     const char *actor;                        //  Name in the configuration
     void (*set) (argosd_peers_t *, peer_t *); //  Fills its settings
+    const argos_platform_t *platform;         //  Of an adapter: one for each account
 } kinds[] = {
-    { "tools", s_set_tools },
-    { "agent", s_set_agent },
-    { "gateway", s_set_gateway },
-    { "api", s_set_api },
+    { "tools", s_set_tools, NULL },
+    { "agent", s_set_agent, NULL },
+    { "gateway", s_set_gateway, NULL },
+    { "api", s_set_api, NULL },
+    { "telegram", s_set_account, &argos_telegram },
 };
 
 //  The rehearsal provider has a port: the agents are told, and a restart takes the same one.
@@ -204,10 +222,7 @@ s_set_child (argosd_peers_t *self, peer_t *peer)
 {
     const argosd_place_t *place = self->place;
     size_t count = 0;
-    if (peer->link.number)
-        snprintf (peer->only, sizeof peer->only, "%s.%d", peer->kind, peer->link.number);
-    else
-        snprintf (peer->only, sizeof peer->only, "%s", peer->kind);
+    snprintf (peer->only, sizeof peer->only, "%s", peer->name);
     snprintf (peer->port, sizeof peer->port, "%d", self->config->http.port);
     const char *words[] = { "argosd", "--home", self->home->path, "--port", peer->port, "--only",
         peer->only, "--broker", place->broker ? place->broker : self->home->endpoint,
@@ -319,28 +334,61 @@ s_next (argosd_peers_t *self, const char *what)
     return NULL;
 }
 
+//  A new row for that actor, and its link; NULL = there is no room.
+
+static peer_t *
+s_new (argosd_peers_t *self, const char *actor, int number)
+{
+    const argosd_place_t *place = self->place;
+    peer_t *peer = s_next (self, actor);
+    if (!peer)
+        return NULL;
+    peer->kind = actor;
+    peer->link = (argos_link_t){ .endpoint = place->broker,
+        .key = place->keyed ? &place->key : NULL,
+        .node = place->node,
+        .number = number };
+    return peer;
+}
+
 //  One actor, as often as the place says.
 
 static void
 s_add (argosd_peers_t *self, const argos_config_place_t *entry,
     void (*set) (argosd_peers_t *, peer_t *))
 {
-    const argosd_place_t *place = self->place;
     for (int i = 1; i <= entry->count; i++) {
-        peer_t *peer = s_next (self, entry->actor);
+        peer_t *peer = s_new (self, entry->actor, entry->count > 1 ? i : entry->number);
         if (!peer)
             return;
-        peer->kind = entry->actor;
-        peer->link = (argos_link_t){ .endpoint = place->broker,
-            .key = place->keyed ? &place->key : NULL,
-            .node = place->node,
-            .number = entry->count > 1 ? i : entry->number };
         if (peer->link.number)
             snprintf (peer->name, sizeof peer->name, "%s.%d", entry->actor, peer->link.number);
         else
             snprintf (peer->name, sizeof peer->name, "%s", entry->actor);
-        (place->isolate ? s_set_child : set) (self, peer);
-        peer->hears = place->isolate || set != s_set_api;
+        (self->place->isolate ? s_set_child : set) (self, peer);
+        peer->hears = self->place->isolate || set != s_set_api;
+    }
+}
+
+//  An adapter, once for each account of the entry.
+
+static void
+s_add_accounts (argosd_peers_t *self, const argos_config_place_t *entry,
+    const argos_platform_t *platform, void (*set) (argosd_peers_t *, peer_t *))
+{
+    const char *accounts[ARGOS_CONFIG_ACCOUNTS_MAX];
+    size_t count = argos_config_accounts (self->config, entry->actor, accounts);
+    for (size_t i = 0; i < count; i++) {
+        if (*entry->account && strcmp (entry->account, accounts[i]) != 0)
+            continue;
+        peer_t *peer = s_new (self, entry->actor, 0);
+        if (!peer)
+            return;
+        peer->platform = platform;
+        snprintf (peer->whose, sizeof peer->whose, "%s", accounts[i]);
+        snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", entry->actor, accounts[i]);
+        (self->place->isolate ? s_set_child : set) (self, peer);
+        peer->hears = true;
     }
 }
 
@@ -390,8 +438,12 @@ argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
     s_add_cache (self);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < place->count; i++)
-            if (strcmp (place->actors[i].actor, kinds[kind].actor) == 0 &&
-                (kinds[kind].set != s_set_api || config->http.enabled))
+            if (strcmp (place->actors[i].actor, kinds[kind].actor) != 0 ||
+                (kinds[kind].set == s_set_api && !config->http.enabled))
+                continue;
+            else if (kinds[kind].platform)
+                s_add_accounts (self, &place->actors[i], kinds[kind].platform, kinds[kind].set);
+            else
                 s_add (self, &place->actors[i], kinds[kind].set);
     for (size_t i = 0; place->core && i < config->adapter_count; i++) {
         peer_t *peer = s_next (self, config->adapters[i].platform);

@@ -104,12 +104,16 @@ typedef struct {
 #define ARGOS_CONFIG_BIND_MAX 8    //  Endpoints that the broker listens on
 #define ARGOS_CONFIG_PLACES_MAX 16 //  Entries of actors of a node
 
-//  An entry of a node's actors: `agent`, `agent*8`; on the command line `agent.3` as well
+#define ARGOS_CONFIG_ACCOUNTS_MAX 16 //  Accounts of one platform
+
+//  An entry of a node's actors: `agent`, `agent*8`, `telegram`, `telegram.work`; on the command
+//  line `agent.3` as well
 
 typedef struct {
     const char *actor; //  Which; static
     int count;         //  So many
     int number;        //  Only this one of them; 0 = all
+    char account[25];  //  Of an adapter: only this account; "" = all
 } argos_config_place_t;
 
 typedef struct {
@@ -189,6 +193,15 @@ char *argos_config_snapshot (const argos_config_t *config);
 
 //  The actors that can be placed, NULL-terminated; static.
 const char *const *argos_config_actor_names (void);
+
+//  Those of them that are adapters of ours, and whether one is.
+const char *const *argos_config_adapter_names (void);
+bool argos_config_is_adapter (const char *actor);
+
+//  The accounts that such an adapter has (main: that of platforms.<p>.token), without those that a
+//  program of `adapters` serves. Returns how many; borrowed.
+size_t argos_config_accounts (const argos_config_t *config, const char *platform,
+    const char *names[static ARGOS_CONFIG_ACCOUNTS_MAX]);
 
 //  Reads an entry of actors. Returns false when it is none.
 bool argos_config_place (const char *text, argos_config_place_t *ret_place);

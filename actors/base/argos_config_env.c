@@ -55,6 +55,14 @@ static const row_t s_rows[] = {
     { "_HOME_CHANNEL_NAME", VALUE_TEXT, "home_channel.name" },
     { "_HOME_CHANNEL_THREAD_ID", VALUE_TEXT, "home_channel.thread_id" },
     { "_BOT_TOKEN", VALUE_SECRET, "token" },
+    { "_BASE_URL", VALUE_TEXT, "base_url" },
+    { "_WEBHOOK_URL", VALUE_TEXT, "webhook_url" },
+    { "_WEBHOOK_PORT", VALUE_INT, "webhook_port" },
+    { "_WEBHOOK_SECRET", VALUE_SECRET, "webhook_secret" },
+    { "_REQUIRE_MENTION", VALUE_FLAG, "require_mention" },
+    { "_MENTION_PATTERNS", VALUE_LIST, "mention_patterns" },
+    { "_FREE_RESPONSE_CHATS", VALUE_LIST, "free_response_chats" },
+    { "_REPLY_TO_MODE", VALUE_TEXT, "reply_to_mode" },
 };
 
 static const char *const s_platforms[] = { "bluebubbles", "dingtalk", "discord", "email", "feishu",

@@ -20,7 +20,12 @@
 #define ADAPTERS_MAX 64  //  Foreign adapters
 #define WORDS_MAX 64     //  Words of a command, variables of its environment
 
-static const char *const actor_names[] = { "core", "tools", "agent", "gateway", "api", NULL };
+static const char *const actor_names[] = { "core", "tools", "agent", "gateway", "api", "telegram",
+    NULL };
+
+//  Those of them that are adapters: one actor for each account
+
+static const char *const adapter_names[] = { "telegram", NULL };
 
 typedef struct {
     argos_config_problem_fn *fn; //  Told what is wrong
@@ -94,10 +99,68 @@ argos_config_actor_names (void)
     return actor_names;
 }
 
+const char *const *
+argos_config_adapter_names (void)
+{
+    return adapter_names;
+}
+
+bool
+argos_config_is_adapter (const char *actor)
+{
+    for (const char *const *name = adapter_names; *name; name++)
+        if (strcmp (*name, actor) == 0)
+            return true;
+    return false;
+}
+
+size_t
+argos_config_accounts (const argos_config_t *config, const char *platform,
+    const char *names[static ARGOS_CONFIG_ACCOUNTS_MAX])
+{
+    json_t *block = json_object_get (json_object_get (config->settings, "platforms"), platform);
+    json_t *accounts = json_object_get (block, "accounts"), *value;
+    const char *name;
+    size_t count = 0;
+    if (json_object_get (block, "token") && !json_object_get (accounts, "main"))
+        names[count++] = "main";
+    json_object_foreach (accounts, name, value)
+        if (count < ARGOS_CONFIG_ACCOUNTS_MAX)
+            names[count++] = name;
+    //  What a program of the user serves is his
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < config->adapter_count; k++)
+            if (strcmp (config->adapters[k].platform, platform) == 0 &&
+                strcmp (config->adapters[k].account, names[i]) == 0) {
+                names[i--] = names[--count];
+                break;
+            }
+    return count;
+}
+
+//  `telegram`: all its accounts; `telegram.work`: one of them.
+
+static bool
+s_adapter_place (const char *text, argos_config_place_t *ret_place)
+{
+    size_t size = strcspn (text, ".");
+    for (const char *const *name = adapter_names; *name; name++)
+        if (strlen (*name) == size && memcmp (*name, text, size) == 0) {
+            *ret_place = (argos_config_place_t){ .actor = *name, .count = 1 };
+            if (!text[size])
+                return true;
+            snprintf (ret_place->account, sizeof ret_place->account, "%s", text + size + 1);
+            return s_is_name (text + size + 1, sizeof ret_place->account - 1);
+        }
+    return false;
+}
+
 bool
 argos_config_place (const char *text, argos_config_place_t *ret_place)
 {
     char name[32];
+    if (s_adapter_place (text, ret_place))
+        return true;
     size_t size = strcspn (text, "*.");
     long number = text[size] ? strtol (text + size + 1, NULL, 10) : 0;
     size_t digits = text[size] ? strspn (text + size + 1, "0123456789") : 0;
@@ -107,7 +170,7 @@ argos_config_place (const char *text, argos_config_place_t *ret_place)
     memcpy (name, text, size);
     name[size] = 0;
     for (const char *const *known = actor_names; *known; known++)
-        if (strcmp (*known, name) == 0) {
+        if (strcmp (*known, name) == 0 && !argos_config_is_adapter (name)) {
             *ret_place = (argos_config_place_t){ .actor = *known,
                 .count = text[size] == '*' ? (int) number : 1,
                 .number = text[size] == '.' ? (int) number : 0 };
@@ -144,7 +207,8 @@ s_read_node (check_t *check, const char *name, json_t *value, argos_config_node_
         argos_config_place_t *place = &node->places[node->place_count];
         if (!text || !argos_config_place (text, place))
             s_wrong (check, "nodes", name, "actors",
-                "core, tools, agent, gateway, api; with *N behind tools, agent, gateway: so many");
+                "core, tools, agent, gateway, api, telegram; with *N behind tools, agent, gateway: "
+                "so many");
         else {
             node->place_count++;
             core |= strcmp (place->actor, "core") == 0;
