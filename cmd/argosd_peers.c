@@ -105,15 +105,14 @@ s_set_agent (argosd_peers_t *self, peer_t *peer)
     argos_provider_settings_t *settings = &agent->provider;
     peer->fn = argos_agent_actor;
     agent->link = peer->link;
-    settings->kind = provider->kind;
-    if (snprintf (settings->key, sizeof settings->key, "%s", provider->key) >=
-        (int) sizeof settings->key)
-        snprintf (
-            settings->problem, sizeof settings->problem, "the key of the provider is too long");
-    else
-        snprintf (settings->problem, sizeof settings->problem, "%s", provider->problem);
-    snprintf (settings->base_url, sizeof settings->base_url, "%s", provider->base_url);
-    snprintf (settings->model, sizeof settings->model, "%s", provider->model);
+    argos_provider_settings_init (settings, provider);
+    settings->stall_ms =
+        argos_setting_int (self->config->settings, NULL, NULL, "provider.stall_s") * 1000;
+    settings->connect_ms =
+        argos_setting_int (self->config->settings, NULL, NULL, "provider.connect_s") * 1000;
+    agent->fallback_count = self->config->fallback_count;
+    for (size_t i = 0; i < agent->fallback_count; i++)
+        argos_provider_settings_init (&agent->fallbacks[i], &self->config->fallbacks[i]);
     agent->settings = s_settings (self);
     agent->slots = self->config->agent.max_turns;
     agent->looping = argosd_restarts_loop (self->home->path);

@@ -25,9 +25,9 @@ s_handle_timer (void *arg)
     argos_due_node_t *node;
     for (int i = 0; i < TIMERS_A_TURN && (node = argos_due_pop (&self->due, now)); i++)
         turn_timer ((turn_t *) node->owner);
-    int64_t due_ms = self->provider ? argos_provider_due (self->provider) : -1;
+    int64_t due_ms = agent_backs_due (self);
     if (due_ms >= 0 && due_ms <= now)
-        argos_provider_turn (self->provider, now, argos_shell_wall ());
+        agent_backs_turn (self);
     agent_arm (self);
 }
 
@@ -35,18 +35,10 @@ void
 agent_arm (agent_t *self)
 {
     int64_t due_ms = argos_due_first (&self->due);
-    int64_t provider_ms = self->provider ? argos_provider_due (self->provider) : -1;
+    int64_t provider_ms = agent_backs_due (self);
     if (provider_ms >= 0 && (due_ms < 0 || provider_ms < due_ms))
         due_ms = provider_ms;
     argos_shell_timer (self->shell, due_ms, s_handle_timer, self);
-}
-
-static void
-s_handle_provider (void *arg)
-{
-    agent_t *self = (agent_t *) arg;
-    argos_provider_turn (self->provider, argos_shell_now (), argos_shell_wall ());
-    agent_arm (self);
 }
 
 //  From the first welcome on we serve: what the owner starts next may ask us
@@ -183,13 +175,13 @@ s_agent_destroy (agent_t **self_p)
         return;
     while (self->turns)
         turn_lost (self->turns);
-    if (self->provider && self->shell)
-        argos_shell_fd (self->shell, argos_provider_fd (self->provider), NULL, NULL);
+    agent_backs_destroy (self);
     argos_shell_destroy (&self->shell);
-    argos_provider_destroy (&self->provider);
     argos_due_clear (&self->due);
     json_decref (self->tools);
     explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
+    for (size_t i = 0; i < ARGOS_FALLBACKS_MAX; i++)
+        explicit_bzero (self->config.fallbacks[i].key, sizeof self->config.fallbacks[i].key);
     json_decref (self->settings);
     json_decref (self->keys);
     json_decref (self->prompt);
@@ -228,8 +220,6 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
     s_copy_config (self, config);
     self->tools = agent_tools_new ();
     self->entropy = (uint32_t) argos_shell_wall ();
-    if (!*self->config.provider.problem)
-        self->provider = argos_provider_new (&self->config.provider);
     argos_peer_config_t peer = { .handlers = { .ctx = self,
                                      .on_welcome = s_handle_welcome,
                                      .on_lease = s_handle_lease,
@@ -240,14 +230,12 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
     argos_link_apply (&config->link, "agent", &peer, self->name);
     agent_find_cache (self);
     self->shell = argos_shell_new (pipe, &peer);
-    if (!self->shell || (!self->provider && !*self->config.provider.problem)) {
+    if (!self->shell || !agent_backs_new (self)) {
         s_agent_destroy (&self);
         return NULL;
     }
     self->peer = argos_shell_peer (self->shell);
     argos_shell_on_command (self->shell, s_handle_command, self);
-    if (self->provider)
-        argos_shell_fd (self->shell, argos_provider_fd (self->provider), s_handle_provider, self);
     argos_peer_serve (self->peer, "turn", self->config.slots, types);
     return self;
 }

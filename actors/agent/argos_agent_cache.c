@@ -90,7 +90,7 @@ s_on_acquired (void *arg, const argos_peer_answer_t *answer)
     if (turn->state == ARGOS_TURN_OVER)
         turn_let_go (turn);
     else if (ticket.epoch == turn->epoch)
-        turn_event (turn, ticket.event);
+        turn_ready (turn, ticket.event);
     turn_unref (turn);
 }
 
@@ -133,7 +133,7 @@ turn_acquire (turn_t *self, argos_turn_event_t event)
         self->prompt = json_incref (self->agent->prompt);
     }
     if (!first || !s_ask (self, event))
-        turn_event (self, event);
+        turn_ready (self, event);
 }
 
 static bool
@@ -160,6 +160,8 @@ turn_let_go (turn_t *self)
         part.body = json_pack ("{s:s, s:b, s:i, s:{s:I, s:I}}", "agent_id", self->agent_id,
             "failed", self->error != NULL, "calls", self->iterations, "usage", "input_tokens",
             (json_int_t) self->input_tokens, "output_tokens", (json_int_t) self->output_tokens);
+        if (self->moves) //  It ended with another provider than it is for
+            json_object_set_new (part.body, "fallback", json_true ());
         if (self->stored_rows >= 0)
             json_object_set_new (part.body, "message_count", json_integer (self->stored_rows));
         if (self->wanted)

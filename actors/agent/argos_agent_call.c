@@ -70,32 +70,6 @@ s_on_text (void *arg, const argos_answer_t *answer)
 }
 
 static void
-s_keep_text (turn_t *self, const argos_answer_t *answer)
-{
-    free (self->text);
-    self->text = strndup (argos_text_str (&answer->text), answer->text.size);
-    self->finish = argos_finish_name (answer->finish);
-}
-
-static void
-s_on_failed (turn_t *self, const argos_provider_error_t *error)
-{
-    char sentence[1024];
-    argos_log (ARGOS_LOG_WARN, self->agent->name, "provider", "class=%s status=%d repeat=%d",
-        argos_provider_class_name (error->class), error->status, self->repeats);
-    if (argos_provider_retry (error, self->repeats)) {
-        self->agent->entropy = self->agent->entropy * 1664525u + 1013904223u;
-        int64_t wait_ms = argos_provider_backoff (error, self->repeats, self->agent->entropy >> 8);
-        self->repeats++;
-        turn_event (self, ARGOS_TURN_RETRY);
-        argos_due_set (&self->agent->due, &self->due, argos_shell_now () + wait_ms);
-        return;
-    }
-    argos_provider_error_text (error, sentence, sizeof sentence);
-    turn_fail (self, sentence);
-}
-
-static void
 s_on_end (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
     const argos_provider_error_t *error)
 {
@@ -105,24 +79,16 @@ s_on_end (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
     self->call = NULL;
     self->answer = NULL;
     argos_due_set (&self->agent->due, &self->due, -1);
-    if (error) {
-        s_on_failed (self, error);
-        return;
-    }
-    self->iterations++;
-    self->repeats = 0;
-    self->shown = false; //  It stands; nothing is to be dropped
-    self->input_tokens += answer->input_tokens;
-    self->output_tokens += answer->output_tokens;
-    s_keep_text (self, answer);
-    if (kind == ARGOS_ANSWER_TEXT)
-        turn_event (self, ARGOS_TURN_TEXT);
-    else if (self->iterations > s_max_iterations (self))
-        turn_fail (self, "The turn failed: it needs more steps than are allowed");
-    else {
-        turn_take_calls (self, answer);
-        turn_event (self, ARGOS_TURN_TOOLS);
-    }
+    turn_answered (self, answer, kind, error);
+}
+
+void
+turn_again (turn_t *self, int64_t wait_ms)
+{
+    turn_event (self, ARGOS_TURN_RETRY);
+    if (self->state == ARGOS_TURN_BACKOFF)
+        argos_due_set (&self->agent->due, &self->due, argos_shell_now () + wait_ms);
+    agent_arm (self->agent);
 }
 
 void
@@ -137,18 +103,21 @@ turn_call (turn_t *self)
     bool last = self->iterations >= s_max_iterations (self);
     const char *extra = json_string_value (json_object_get (self->body, "instructions"));
     const char *model = json_string_value (json_object_get (self->body, "model"));
-    bool rehearsal = agent->config.provider.kind == ARGOS_PROVIDER_REHEARSAL;
+    const back_t *back = &agent->backs[self->back];
+    bool own = self->back == 0 && back->settings.kind != ARGOS_PROVIDER_REHEARSAL;
     json_t *messages = argos_messages_repair (self->rows);
     char *note = NULL;
     if (self->attempt > 1 && asprintf (&note, "%s%s%s", extra ? extra : "",
                                  extra && *extra ? "\n\n" : "", s_restarted) < 0)
         abort ();
-    argos_request_t request = { .model = model && *model && !rehearsal ? model : NULL,
+    argos_request_t request = { .model = model && *model && own ? model : NULL,
         .system = json_string_value (json_object_get (self->prompt, "system")),
         .extra = last   ? s_last_call
                  : note ? note
                         : extra,
         .messages = messages,
+        .begun = self->begun,
+        .adjust = self->adjust,
         .reasoning = json_string_value (json_object_get (self->body, "reasoning")),
         .tools = last ? NULL : json_object_get (self->prompt, "tools") };
     char seed[64];
@@ -157,10 +126,11 @@ turn_call (turn_t *self)
     free (self->text);
     self->text = NULL;
     self->shown = false;
-    argos_delta_init (&self->delta);
+    if (!self->begun)
+        argos_delta_init (&self->delta);
     self->effects = true;
     self->call =
-        argos_provider_call (agent->provider, &request, seed, &handlers, self, argos_shell_now ());
+        argos_provider_call (back->provider, &request, seed, &handlers, self, argos_shell_now ());
     json_decref (messages);
     free (note);
     agent_arm (agent);

@@ -91,6 +91,7 @@ s_apply (turn_t *self, job_t job)
             self->user_stored = true;
         json_array_clear (self->unknown);
         self->resumed = self->shown = false;
+        argos_delta_init (&self->delta); //  Whoever reads has dropped what was there
     }
     else if (job == JOB_CALLS) {
         self->user_stored = self->calls_stored = true;
@@ -99,9 +100,10 @@ s_apply (turn_t *self, job_t job)
             json_array_append_new (
                 calls, json_pack ("{s:s, s:{s:s, s:O}}", "id", self->tools[i].id, "function",
                            "name", self->tools[i].name, "arguments", self->tools[i].arguments));
-        json_array_append_new (
-            self->rows, json_pack ("{s:s, s:s, s:o}", "role", "assistant", "content",
-                            self->text ? self->text : "", "tool_calls", calls));
+        json_t *row = json_pack ("{s:s, s:s, s:o}", "role", "assistant", "content",
+            self->text ? self->text : "", "tool_calls", calls);
+        json_object_update (row, self->thought);
+        json_array_append_new (self->rows, row);
         if (self->text && *self->text)
             self->segment++;
     }

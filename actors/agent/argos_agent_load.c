@@ -112,11 +112,16 @@ turn_found (turn_t *self)
             self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", self->user));
     bool long_text = !self->user_stored && json_string_length (self->user) > AGENT_USER_MAX;
     bool open = self->resumed || long_text || json_array_size (self->unknown);
-    const mail_t *mail = turn_own_mail (self);
-    turn_acquire (self, mail && mail->own  ? ARGOS_TURN_STOP
-                        : open             ? ARGOS_TURN_LOADED_OPEN
+    turn_acquire (self, open               ? ARGOS_TURN_LOADED_OPEN
                         : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
                                            : ARGOS_TURN_LOADED);
+}
+
+void
+turn_ready (turn_t *self, argos_turn_event_t event)
+{
+    const mail_t *mail = turn_own_mail (self);
+    turn_event (self, mail && mail->own ? ARGOS_TURN_STOP : event);
 }
 
 static void

@@ -76,22 +76,31 @@ s_usage (const turn_t *turn)
         (json_int_t) turn->input_tokens + turn->output_tokens);
 }
 
-//  What the turn has used, to the account of the session
+//  What the turn has used, to the account of the session; of the input what no cache had a part in
 static void
 s_account (parts_t *self, const turn_t *turn)
 {
     static const char *const kinds[] = { "openai", "anthropic", "rehearsal" };
-    const argos_provider_settings_t *provider = &turn->agent->config.provider;
+    const argos_provider_settings_t *provider = &turn->agent->backs[turn->back].settings;
     const char *kind = kinds[provider->kind];
     const char *model = json_string_value (json_object_get (turn->body, "model"));
+    int64_t cached = turn->cache_read + turn->cache_write;
     if (turn->iterations == 0)
         return;
-    if (!model || !*model || provider->kind == ARGOS_PROVIDER_REHEARSAL)
+    if (!model || !*model || provider->kind == ARGOS_PROVIDER_REHEARSAL || turn->back)
         model = *provider->model ? provider->model : kind;
-    parts_store (self, "usage.add",
-        json_pack ("{s:s, s:s, s:s, s:i, s:I, s:I}", "session_id", turn->session, "model", model,
-            "provider", kind, "calls", turn->iterations, "input_tokens",
-            (json_int_t) turn->input_tokens, "output_tokens", (json_int_t) turn->output_tokens));
+    json_t *body = json_pack ("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "session_id",
+        turn->session, "model", model, "provider", kind, "calls", turn->iterations, "input_tokens",
+        (json_int_t) (turn->input_tokens > cached ? turn->input_tokens - cached : 0),
+        "output_tokens", (json_int_t) turn->output_tokens, "cache_read_tokens",
+        (json_int_t) turn->cache_read, "cache_write_tokens", (json_int_t) turn->cache_write,
+        "reasoning_tokens", (json_int_t) turn->reasoning_tokens);
+    if (turn->usd > 0) {
+        json_object_set_new (body, "estimated_usd", json_real (turn->usd));
+        json_object_set_new (body, "cost_status", json_string ("estimated"));
+        json_object_set_new (body, "cost_source", json_string ("prices"));
+    }
+    parts_store (self, "usage.add", body);
 }
 
 static void

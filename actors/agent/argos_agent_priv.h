@@ -89,6 +89,17 @@ typedef struct {
     bool settled;         //  That is stored
 } tool_t;
 
+//  A provider of the agent: the first one, or one that stands in for it
+
+typedef struct {
+    argos_provider_settings_t settings; //  Who that is
+    argos_provider_t *provider;         //  NULL when it has a problem
+    int64_t cold_ms;                    //  Not tried first before that, monotonic msec
+    int cold_times;                     //  How often in a row it had to cool down
+} back_t;
+
+#define AGENT_BACKS_MAX (1 + ARGOS_FALLBACKS_MAX) //  Providers
+
 struct turn {
     agent_t *agent;                      //  Whose
     turn_t *prev, *next;                 //  In the agent's list
@@ -126,9 +137,22 @@ struct turn {
     const argos_answer_t *answer;        //  Its answer so far; borrowed while call is set
     argos_delta_t delta;                 //  What was published of the segment
     int64_t segment;                     //  Number of the text in the run
-    int repeats;                         //  Repeats of this call
+    size_t back;                         //  Provider that is asked
+    size_t moves;                        //  How often it was changed in this turn
+    unsigned adjust;                     //  What is left out for it, ARGOS_ADJUST_*
+    int repeats;                         //  Repeats of this call with it
+    int compressions;                    //  Of this turn
+    int continued;                       //  Continuations of this text
+    int nudges;                          //  Words to a model that has said nothing
+    bool recalled;                       //  A call that was cut off has been asked for again
+    char *begun;                         //  Text that the next answer goes on with; NULL = none
+    size_t scaffold;                     //  Rows at the end that are not of the transcript
     int iterations;                      //  Calls that gave an answer
     int64_t input_tokens, output_tokens; //  Usage so far
+    int64_t cache_read, cache_write;     //  Of the input
+    int64_t reasoning_tokens;            //  Of the output
+    double usd;                          //  What that costs, when prices are known
+    json_t *thought;                     //  {reasoning_content?, _thinking?} of the newest answer
     const char *told;                 //  State that the adapter has been told; static, NULL = none
     char *text;                       //  Text of the newest answer
     const char *finish;               //  Its finish reason; static
@@ -158,7 +182,8 @@ struct agent {
     bool told;                      //  READY has been said
     argos_shell_t *shell;           //  Loop
     argos_peer_t *peer;             //  Its peer
-    argos_provider_t *provider;     //  NULL when it has a problem
+    back_t backs[AGENT_BACKS_MAX];  //  Providers; the first is the configured one
+    size_t back_count;              //  How many
     json_t *settings;               //  The newest settings
     json_t *tools;                  //  What is offered to the model
     char cache[ARGOS_NAME_MAX + 8]; //  Address of the cache beside us
@@ -213,6 +238,8 @@ json_t *turn_user_new (const json_t *request);
 void turn_load (turn_t *self);
 //  The questions of the open calls are known.
 void turn_found (turn_t *self);
+//  All that a turn needs is here: this event, unless it has been stopped meanwhile.
+void turn_ready (turn_t *self, argos_turn_event_t event);
 
 //  argos_agent_question.c
 //  Which calls of the newest answer are to be asked for; raises DECIDED.
@@ -252,7 +279,31 @@ void turn_let_go (turn_t *self);
 //  Rows of the session when these parts are stored; -1 = not known.
 int64_t turn_rows_of (const parts_t *parts, int64_t before);
 
+//  argos_agent_backs.c
+//  Makes them; false when the host gives no descriptor.
+bool agent_backs_new (agent_t *self);
+void agent_backs_destroy (agent_t *self);
+//  Serves them; when the first of them is due, -1 = never.
+void agent_backs_turn (agent_t *self);
+int64_t agent_backs_due (const agent_t *self);
+//  The provider that a turn begins with: the first one that has not to cool down.
+size_t agent_back_first (const agent_t *self, int64_t now);
+//  The one after at; back_count when there is none.
+size_t agent_back_next (const agent_t *self, size_t at);
+//  It has to cool down; or has answered.
+void agent_back_cools (agent_t *self, size_t at, int64_t now);
+void agent_back_works (agent_t *self, size_t at);
+
+//  argos_agent_ladder.c
+//  What to do with an answer that has ended: goes on, asks again, or moves the turn.
+void turn_answered (turn_t *self, argos_answer_t *answer, argos_answer_kind_t kind,
+    const argos_provider_error_t *error);
+//  Rows that only served to get an answer are gone.
+void turn_drop_scaffold (turn_t *self);
+
 //  argos_agent_call.c
+//  The call again, after a while.
+void turn_again (turn_t *self, int64_t wait_ms);
 void turn_call (turn_t *self);
 void turn_arm_backoff (turn_t *self);
 void turn_publish (turn_t *self, bool all);

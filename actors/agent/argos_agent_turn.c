@@ -36,6 +36,7 @@ turn_new (agent_t *agent, const argos_peer_msg_t *msg)
     self->unknown = json_array ();
     self->queued = json_array ();
     self->finish = "stop";
+    self->back = agent_back_first (agent, argos_shell_now ());
     snprintf (self->key, sizeof self->key, "%s", msg->key);
     const char *session = json_string_value (json_object_get (msg->body, "session_id"));
     const char *run_id = json_string_value (json_object_get (msg->body, "run_id"));
@@ -55,6 +56,8 @@ s_free (turn_t *self)
     turn_clear_steers (self);
     turn_clear_replies (self);
     json_decref (self->open);
+    json_decref (self->thought);
+    free (self->begun);
     json_decref (self->body);
     json_decref (self->settings);
     json_decref (self->prompt);
@@ -156,6 +159,11 @@ s_reload (turn_t *self)
     self->load_after = 0;
     self->segment = 0;
     self->iterations = self->repeats = 0;
+    self->continued = self->nudges = 0;
+    self->recalled = false;
+    self->scaffold = 0;
+    free (self->begun);
+    self->begun = NULL;
     json_array_clear (self->rows);
     json_array_clear (self->unknown);
     free (self->error);
@@ -254,7 +262,7 @@ turn_begin (turn_t *self)
     if (self->attempt > 1 && self->agent->config.looping)
         turn_fail (self, "The turn was interrupted by a restart. There have been several within a "
                          "minute, so it was not taken up again");
-    else if (*provider->problem || !self->agent->provider) {
+    else if (!self->agent->backs[self->back].provider) {
         char sentence[1024];
         argos_provider_error_t error = { .class = ARGOS_PE_CREDENTIALS };
         snprintf (error.message, sizeof error.message, "%s", provider->problem);

@@ -18,6 +18,7 @@ argos_answer_new (void)
     if (!self)
         abort ();
     argos_text_init (&self->text, ARGOS_ANSWER_TEXT_MAX);
+    argos_text_init (&self->reasoning, ARGOS_ANSWER_THOUGHT_MAX);
     for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
         argos_text_init (&self->calls[i].args, ARGOS_ANSWER_ARGS_MAX);
     return self;
@@ -30,6 +31,8 @@ argos_answer_destroy (argos_answer_t **self_p)
         return;
     argos_answer_t *self = *self_p;
     argos_text_clear (&self->text);
+    argos_text_clear (&self->reasoning);
+    json_decref (self->thinking);
     for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
         argos_text_clear (&self->calls[i].args);
     free (self);
@@ -186,12 +189,16 @@ argos_answer_settle (argos_answer_t *self, const char *seed)
 {
     if (self->failed)
         return ARGOS_ANSWER_FAILED;
-    if (!self->ended && self->finish == ARGOS_FINISH_NONE)
+    if (!self->ended && self->finish == ARGOS_FINISH_NONE) {
+        if (self->call_count)
+            memcpy (self->cut_call, self->calls[self->call_count - 1].name, sizeof self->cut_call);
         return self->text.size || self->call_count || self->events ? ARGOS_ANSWER_CUT
                                                                    : ARGOS_ANSWER_EMPTY;
+    }
     if (self->call_count) {
         if (!s_settle_calls (self, seed)) {
             self->finish = ARGOS_FINISH_LENGTH;
+            memcpy (self->cut_call, self->calls[self->call_count - 1].name, sizeof self->cut_call);
             while (self->call_count)
                 s_drop_call (self, self->call_count - 1);
         }

@@ -10,9 +10,10 @@
 
 #include <jansson.h>
 
-#define ARGOS_ANSWER_TEXT_MAX 262144 //  Bytes of the text, counted as they are in JSON
-#define ARGOS_ANSWER_CALLS 16        //  Tool calls of one answer
-#define ARGOS_ANSWER_ARGS_MAX 131072 //  Bytes of the arguments of one call
+#define ARGOS_ANSWER_TEXT_MAX 262144   //  Bytes of the text, counted as they are in JSON
+#define ARGOS_ANSWER_THOUGHT_MAX 65536 //  Bytes of what it has thought that are kept
+#define ARGOS_ANSWER_CALLS 16          //  Tool calls of one answer
+#define ARGOS_ANSWER_ARGS_MAX 131072   //  Bytes of the arguments of one call
 
 typedef enum {
     ARGOS_FINISH_NONE,   //  None was given
@@ -47,7 +48,12 @@ typedef struct {
     size_t call_count;                             //  How many
     argos_finish_t finish;                         //  Why it ended
     bool ended;                                    //  The stream said that it is complete
+    argos_text_t reasoning;                        //  What it has thought, as far as it says so
+    json_t *thinking;                              //  Blocks of the Anthropic wire, to be sent back
+    char cut_call[65];                             //  Tool of a call that was cut off, "" = none
     int64_t input_tokens, output_tokens;           //  Usage, 0 when not told
+    int64_t cache_read_tokens, cache_write_tokens; //  Of the input; 0 when not told
+    int64_t reasoning_tokens;                      //  Of the output; 0 when not told
     char error[513];                               //  In-stream error, or why it is no answer
     char error_type[65];                           //  Type or code of an error object, "" when none
     bool failed;                                   //  error is set

@@ -7,6 +7,7 @@
 #include "argos_anthropic.h"
 
 #include "argos_json.h"
+#include "argos_tool_schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +37,15 @@ s_add_text_block (json_t *blocks, const json_t *content)
 }
 
 static void
-s_add_assistant (json_t *messages, const json_t *message)
+s_add_assistant (json_t *messages, const json_t *message, bool think)
 {
     if (!json_array_size (messages))
         json_array_append_new (s_blocks (messages, "user"),
             json_pack ("{s:s, s:s}", "type", "text", "text", "(continued)"));
     json_t *blocks = s_blocks (messages, "assistant");
+    json_t *thinking = json_object_get (message, "_thinking");
+    if (think && json_is_array (thinking))
+        json_array_extend (blocks, thinking);
     s_add_text_block (blocks, json_object_get (message, "content"));
     size_t i;
     json_t *call;
@@ -57,12 +61,12 @@ s_add_assistant (json_t *messages, const json_t *message)
 }
 
 static void
-s_add_message (json_t *messages, argos_text_t *system, const json_t *message)
+s_add_message (json_t *messages, argos_text_t *system, const json_t *message, bool think)
 {
     const char *role = json_string_value (json_object_get (message, "role"));
     const json_t *content = json_object_get (message, "content");
     if (strcmp (role, "assistant") == 0)
-        s_add_assistant (messages, message);
+        s_add_assistant (messages, message, think);
     else if (strcmp (role, "tool") == 0)
         json_array_append_new (s_blocks (messages, "user"),
             json_pack ("{s:s, s:O, s:O}", "type", "tool_result", "tool_use_id",
@@ -80,17 +84,79 @@ s_add_message (json_t *messages, argos_text_t *system, const json_t *message)
 }
 
 static json_t *
-s_tools (const json_t *tools)
+s_tools (const json_t *tools, bool plain)
 {
     json_t *list = json_array ();
     size_t i;
     json_t *tool;
-    json_array_foreach (tools, i, tool)
+    json_array_foreach (tools, i, tool) {
+        json_t *fit = argos_tool_schema_fit (tool, plain);
         json_array_append_new (
-            list, json_pack ("{s:O, s:O, s:O}", "name", json_object_get (tool, "name"),
-                      "description", json_object_get (tool, "description"), "input_schema",
-                      json_object_get (tool, "parameters")));
+            list, json_pack ("{s:O, s:O, s:O}", "name", json_object_get (fit, "name"),
+                      "description", json_object_get (fit, "description"), "input_schema",
+                      json_object_get (fit, "parameters")));
+        json_decref (fit);
+    }
     return list;
+}
+
+static void
+s_mark (json_t *block)
+{
+    json_object_set_new (block, "cache_control", json_pack ("{s:s}", "type", "ephemeral"));
+}
+
+//  What stays the same from call to call is cached up to these marks: the system prompt, and the
+//  last block of each of the last three messages. Thinking can't bear one. The blocks are shared
+//  with nobody but thinking.
+static void
+s_mark_messages (const json_t *messages)
+{
+    size_t count = json_array_size (messages);
+    for (size_t i = count; i > 0 && i + 3 > count; i--) {
+        const json_t *blocks = json_object_get (json_array_get (messages, i - 1), "content");
+        json_t *block = json_array_get (blocks, json_array_size (blocks) - 1);
+        const char *type = json_string_value (json_object_get (block, "type"));
+        if (type && strstr (type, "thinking") == NULL)
+            s_mark (block);
+    }
+}
+
+//  "claude-sonnet-4-5" and later think as much as they are told by effort; older ones have a budget
+static bool
+s_is_adaptive (const char *model)
+{
+    const char *digit = strpbrk (model, "0123456789");
+    long major = digit ? strtol (digit, NULL, 10) : 0;
+    const char *dash = digit ? strpbrk (digit, "-.") : NULL;
+    long minor = dash ? strtol (dash + 1, NULL, 10) : 0;
+    return major > 4 || (major == 4 && minor >= 6 && minor < 100);
+}
+
+static void
+s_set_thinking (json_t *body, const argos_request_t *request)
+{
+    static const struct {
+        const char *effort; //  As it is asked for
+        const char *word;   //  On the wire
+        int budget;         //  Tokens, of older models
+    } rows[] = { { "minimal", "low", 4000 }, { "low", "low", 4000 }, { "medium", "medium", 8000 },
+        { "high", "high", 16000 }, { "xhigh", "max", 32000 }, { "max", "max", 32000 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!request->reasoning || strcmp (rows[i].effort, request->reasoning) != 0)
+            continue;
+        if (s_is_adaptive (request->model)) {
+            json_object_set_new (body, "thinking", json_pack ("{s:s}", "type", "adaptive"));
+            json_object_set_new (
+                body, "output_config", json_pack ("{s:s}", "effort", rows[i].word));
+            return;
+        }
+        json_object_set_new (body, "thinking",
+            json_pack ("{s:s, s:i}", "type", "enabled", "budget_tokens", rows[i].budget));
+        json_object_set_new (
+            body, "max_tokens", json_integer (rows[i].budget + ARGOS_ANTHROPIC_TOKENS));
+        return;
+    }
 }
 
 char *
@@ -108,15 +174,26 @@ argos_anthropic_request (const argos_request_t *request)
     size_t i;
     json_t *message;
     json_array_foreach (request->messages, i, message)
-        s_add_message (messages, &system, message);
+        s_add_message (messages, &system, message, !(request->adjust & ARGOS_ADJUST_THINKING));
+    bool cached = !(request->adjust & ARGOS_ADJUST_CACHE);
+    if (cached)
+        s_mark_messages (messages);
     json_t *body = json_pack ("{s:s, s:I}", "model", request->model, "max_tokens",
         (json_int_t) (request->max_tokens > 0 ? request->max_tokens : ARGOS_ANTHROPIC_TOKENS));
-    if (system.size)
+    if (system.size && cached) {
+        json_t *block = json_pack ("{s:s, s:s}", "type", "text", "text", argos_text_str (&system));
+        s_mark (block);
+        json_object_set_new (body, "system", json_pack ("[o]", block));
+    }
+    else if (system.size)
         json_object_set_new (body, "system", json_string (argos_text_str (&system)));
     json_object_set_new (body, "messages", messages);
     if (json_array_size (request->tools))
-        json_object_set_new (body, "tools", s_tools (request->tools));
-    json_object_set_new (body, "stream", json_true ());
+        json_object_set_new (
+            body, "tools", s_tools (request->tools, request->adjust & ARGOS_ADJUST_SCHEMA));
+    json_object_set_new (body, "stream", json_boolean (!(request->adjust & ARGOS_ADJUST_STREAM)));
+    if (!(request->adjust & ARGOS_ADJUST_EFFORT))
+        s_set_thinking (body, request);
     argos_text_clear (&system);
     char *text = argos_json_dumps (body, NULL);
     json_decref (body);
@@ -144,14 +221,18 @@ s_read_usage (argos_answer_t *answer, const json_t *usage)
 {
     static const char *const input_members[] = { "input_tokens", "cache_read_input_tokens",
         "cache_creation_input_tokens" };
-    int64_t input = 0;
+    int64_t parts[3], input = 0;
     for (size_t i = 0; i < 3; i++) {
         int64_t tokens = json_integer_value (json_object_get (usage, input_members[i]));
-        input += tokens > 0 && tokens < INT32_MAX ? tokens : 0;
+        parts[i] = tokens > 0 && tokens < INT32_MAX ? tokens : 0;
+        input += parts[i];
     }
     int64_t output = json_integer_value (json_object_get (usage, "output_tokens"));
-    if (input > 0)
+    if (input > 0) {
         answer->input_tokens = input;
+        answer->cache_read_tokens = parts[1];
+        answer->cache_write_tokens = parts[2];
+    }
     if (output > 0)
         answer->output_tokens = output; //  Cumulative
 }
@@ -182,6 +263,38 @@ s_start_call (argos_answer_t *answer, const json_t *block, int64_t index)
     }
 }
 
+//  It goes back to the provider as it came: kept whole, or not at all
+static void
+s_start_thinking (argos_answer_t *answer, const json_t *block)
+{
+    if (!answer->thinking)
+        answer->thinking = json_array ();
+    json_array_append_new (answer->thinking, json_deep_copy (block));
+}
+
+static void
+s_add_thinking (argos_answer_t *answer, const json_t *delta)
+{
+    static const char *const members[] = { "thinking", "signature" };
+    json_t *block = json_array_get (answer->thinking, json_array_size (answer->thinking) - 1);
+    for (size_t i = 0; block && i < 2; i++) {
+        const json_t *more = json_object_get (delta, members[i]);
+        const char *before = json_string_value (json_object_get (block, members[i]));
+        if (!json_is_string (more))
+            continue;
+        if (i == 0)
+            argos_utf8_add (
+                &answer->reasoning, json_string_value (more), json_string_length (more));
+        if (before && strlen (before) + json_string_length (more) > ARGOS_ANSWER_THOUGHT_MAX * 4) {
+            json_decref (answer->thinking);
+            answer->thinking = NULL;
+            return;
+        }
+        json_object_set_new (block, members[i],
+            json_sprintf ("%s%s", before ? before : "", json_string_value (more)));
+    }
+}
+
 static void
 s_start_block (argos_answer_t *answer, const json_t *block, int64_t index)
 {
@@ -191,6 +304,8 @@ s_start_block (argos_answer_t *answer, const json_t *block, int64_t index)
         return;
     if (strcmp (type, "tool_use") == 0)
         s_start_call (answer, block, index);
+    else if (strcmp (type, "thinking") == 0 || strcmp (type, "redacted_thinking") == 0)
+        s_start_thinking (answer, block);
     else if (strcmp (type, "text") == 0 && json_is_string (text))
         argos_answer_add_text (answer, json_string_value (text), json_string_length (text));
 }
@@ -202,6 +317,7 @@ s_read_delta (argos_answer_t *answer, const json_t *delta, int64_t index)
     const json_t *json = json_object_get (delta, "partial_json");
     if (json_is_string (text))
         argos_answer_add_text (answer, json_string_value (text), json_string_length (text));
+    s_add_thinking (answer, delta);
     if (!json_is_string (json))
         return;
     argos_answer_call_t *call = argos_answer_call (answer, index, "");

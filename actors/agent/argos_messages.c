@@ -125,8 +125,20 @@ s_call (const json_t *stored, bool *ret_damaged)
 }
 
 static void
-s_push_assistant (s_repair_t *self, json_t *content, const json_t *stored_calls)
+s_keep_thoughts (json_t *message, const json_t *row)
 {
+    static const char *const members[] = { "reasoning_content", "_thinking" };
+    for (size_t i = 0; i < 2; i++) {
+        json_t *thought = json_object_get (row, members[i]);
+        if (json_string_length (thought) || json_array_size (thought))
+            json_object_set (message, members[i], thought);
+    }
+}
+
+static void
+s_push_assistant (s_repair_t *self, json_t *content, const json_t *row)
+{
+    const json_t *stored_calls = json_object_get (row, "tool_calls");
     json_t *calls = json_array (), *open = json_object ();
     size_t i;
     json_t *stored;
@@ -142,9 +154,10 @@ s_push_assistant (s_repair_t *self, json_t *content, const json_t *stored_calls)
     bool empty = !content || (json_is_string (content) && !json_string_length (content));
     if (json_array_size (calls)) {
         s_close_calls (self);
-        json_array_append_new (
-            self->out, json_pack ("{s:s, s:O?, s:O}", "role", "assistant", "content",
-                           empty ? NULL : content, "tool_calls", calls));
+        json_t *message = json_pack ("{s:s, s:O?, s:O}", "role", "assistant", "content",
+            empty ? NULL : content, "tool_calls", calls);
+        s_keep_thoughts (message, row);
+        json_array_append_new (self->out, message);
         json_object_update (self->open, open);
     }
     else if (!empty)
@@ -180,7 +193,7 @@ argos_messages_repair (const json_t *rows)
         if (!role)
             continue;
         if (strcmp (role, "assistant") == 0)
-            s_push_assistant (&self, content, json_object_get (row, "tool_calls"));
+            s_push_assistant (&self, content, row);
         else if (strcmp (role, "tool") == 0)
             s_push_tool (&self, row, content);
         else if ((strcmp (role, "user") == 0 || strcmp (role, "system") == 0) && content)

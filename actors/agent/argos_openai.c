@@ -6,32 +6,64 @@
 #include "argos_openai.h"
 
 #include "argos_json.h"
+#include "argos_tool_schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+//  Newer models of that family call it so
+static bool
+s_is_developer (const char *model)
+{
+    const char *name = strrchr (model, '/') ? strrchr (model, '/') + 1 : model;
+    return strncmp (name, "gpt-5", 5) == 0 || strstr (name, "codex") != NULL;
+}
+
 static json_t *
 s_system (const argos_request_t *request)
 {
+    const char *role = s_is_developer (request->model) ? "developer" : "system";
     const char *system = request->system ? request->system : "";
     const char *extra = request->extra ? request->extra : "";
     if (!*system && !*extra)
         return NULL;
-    return json_pack ("{s:s, s:o}", "role", "system", "content",
+    return json_pack ("{s:s, s:o}", "role", role, "content",
         json_sprintf ("%s%s%s", system, *system && *extra ? "\n\n" : "", extra));
 }
 
 static json_t *
-s_tools (const json_t *tools)
+s_tools (const json_t *tools, bool plain)
 {
     json_t *list = json_array ();
     size_t i;
     json_t *tool;
     json_array_foreach (tools, i, tool)
-        json_array_append_new (
-            list, json_pack ("{s:s, s:O}", "type", "function", "function", tool));
+        json_array_append_new (list, json_pack ("{s:s, s:o}", "type", "function", "function",
+                                         argos_tool_schema_fit (tool, plain)));
     return list;
+}
+
+//  What is not of this wire, or was refused, is left out
+static void
+s_add_messages (json_t *list, const json_t *messages, unsigned adjust)
+{
+    size_t i;
+    json_t *message;
+    json_array_foreach (messages, i, message) {
+        bool thought =
+            json_object_get (message, "_thinking") ||
+            (json_object_get (message, "reasoning_content") && (adjust & ARGOS_ADJUST_THINKING));
+        if (!thought) {
+            json_array_append (list, message);
+            continue;
+        }
+        json_t *copy = json_copy (message);
+        json_object_del (copy, "_thinking");
+        if (adjust & ARGOS_ADJUST_THINKING)
+            json_object_del (copy, "reasoning_content");
+        json_array_append_new (list, copy);
+    }
 }
 
 //  Hosts that know only the newer name
@@ -57,16 +89,22 @@ argos_openai_request (const argos_request_t *request, const char *host)
     json_t *system = s_system (request);
     if (system)
         json_array_append_new (messages, system);
-    json_array_extend (messages, request->messages);
+    s_add_messages (messages, request->messages, request->adjust);
     json_t *body = json_pack ("{s:s, s:o}", "model", request->model, "messages", messages);
     if (json_array_size (request->tools))
-        json_object_set_new (body, "tools", s_tools (request->tools));
-    json_object_set_new (body, "stream", json_true ());
-    json_object_set_new (body, "stream_options", json_pack ("{s:b}", "include_usage", 1));
+        json_object_set_new (
+            body, "tools", s_tools (request->tools, request->adjust & ARGOS_ADJUST_SCHEMA));
+    bool stream = !(request->adjust & ARGOS_ADJUST_STREAM);
+    json_object_set_new (body, "stream", json_boolean (stream));
+    if (stream && !(request->adjust & ARGOS_ADJUST_USAGE))
+        json_object_set_new (body, "stream_options", json_pack ("{s:b}", "include_usage", 1));
+    bool other = request->adjust & ARGOS_ADJUST_LIMIT;
     if (request->max_tokens > 0)
-        json_object_set_new (body, s_new_limit_name (host) ? "max_completion_tokens" : "max_tokens",
+        json_object_set_new (body,
+            s_new_limit_name (host) != other ? "max_completion_tokens" : "max_tokens",
             json_integer (request->max_tokens));
-    if (request->reasoning) //  The wire has no word for more than xhigh
+    if (request->reasoning &&
+        !(request->adjust & ARGOS_ADJUST_EFFORT)) //  The wire has no word for more than xhigh
         json_object_set_new (body, "reasoning_effort",
             json_string (strcmp (request->reasoning, "max") == 0 ? "xhigh" : request->reasoning));
     char *text = argos_json_dumps (body, NULL);
@@ -150,6 +188,12 @@ s_read_message (argos_answer_t *answer, const json_t *message)
             argos_answer_add_text (answer, text, strlen (text));
         free (text);
     }
+    const json_t *thought = json_object_get (message, "reasoning_content");
+    if (!json_is_string (thought))
+        thought = json_object_get (message, "reasoning");
+    if (json_is_string (thought))
+        argos_utf8_add (
+            &answer->reasoning, json_string_value (thought), json_string_length (thought));
     size_t i;
     json_t *piece;
     json_array_foreach (json_object_get (message, "tool_calls"), i, piece) {
@@ -159,15 +203,32 @@ s_read_message (argos_answer_t *answer, const json_t *message)
     }
 }
 
+//  What is no count is none
+static int64_t
+s_count (const json_t *usage, const char *name)
+{
+    json_int_t count = json_integer_value (json_object_get (usage, name));
+    return count > 0 && count < INT32_MAX ? count : 0;
+}
+
 static void
 s_read_usage (argos_answer_t *answer, const json_t *usage)
 {
     if (!json_is_object (usage))
         return;
-    int64_t input = json_integer_value (json_object_get (usage, "prompt_tokens"));
-    int64_t output = json_integer_value (json_object_get (usage, "completion_tokens"));
-    answer->input_tokens = input > 0 ? input : 0;
-    answer->output_tokens = output > 0 ? output : 0;
+    const json_t *input = json_object_get (usage, "prompt_tokens_details");
+    const json_t *output = json_object_get (usage, "completion_tokens_details");
+    answer->input_tokens = s_count (usage, "prompt_tokens");
+    answer->output_tokens = s_count (usage, "completion_tokens");
+    answer->cache_read_tokens = s_count (input, "cached_tokens");
+    if (!answer->cache_read_tokens)
+        answer->cache_read_tokens = s_count (usage, "cache_read_input_tokens");
+    if (!answer->cache_read_tokens)
+        answer->cache_read_tokens = s_count (usage, "prompt_cache_hit_tokens");
+    answer->cache_write_tokens = s_count (input, "cache_write_tokens");
+    if (!answer->cache_write_tokens)
+        answer->cache_write_tokens = s_count (usage, "cache_creation_input_tokens");
+    answer->reasoning_tokens = s_count (output, "reasoning_tokens");
 }
 
 static int

@@ -2,8 +2,8 @@
 //
 //  libcurl tells which sockets to watch (they go into one epoll set) and when it wants to be called
 //  (due_ms). Invariant: a call is in the list from argos_provider_call until it has ended; the list
-//  is in order of the last data event, so the first one is the first to stall. A handle is taken
-//  out of the multi only outside of libcurl's own callbacks.
+//  says which are open; a heap says which may have stalled first. A handle is taken out of the
+//  multi only outside of libcurl's own callbacks.
 
 #include "argos_anthropic.h"
 #include "argos_openai.h"
@@ -65,6 +65,7 @@ s_free (argos_call_t *call)
 {
     argos_provider_t *self = call->provider;
     DL_DELETE (self->calls, call);
+    argos_due_set (&self->stalls, &call->stall, -1);
     self->count--;
     curl_multi_remove_handle (self->multi, call->easy);
     if (self->idle_count < PROVIDER_IDLE) {
@@ -118,13 +119,6 @@ argos_provider_settings_init (
                                 : "the provider's address, model or key is too long");
 }
 
-static bool
-s_is_loopback (const char *host)
-{
-    return strcmp (host, "localhost") == 0 || strncmp (host, "127.", 4) == 0 ||
-           strcmp (host, "[::1]") == 0 || strcmp (host, "::1") == 0;
-}
-
 static void
 s_get_part (CURLU *url, CURLUPart part, char *target, size_t size)
 {
@@ -138,6 +132,7 @@ static void
 s_set_target (argos_provider_t *self)
 {
     const argos_provider_settings_t *settings = &self->settings;
+    self->fixed_stall = settings->stall_ms > 0;
     bool anthropic = settings->kind == ARGOS_PROVIDER_ANTHROPIC;
     snprintf (self->url, sizeof self->url, "%s%s", settings->base_url,
         anthropic ? "/v1/messages" : "/chat/completions");
@@ -153,8 +148,7 @@ s_set_target (argos_provider_t *self)
         curl_url_set (url, CURLUPART_QUERY, NULL, 0) == CURLUE_OK)
         s_get_part (url, CURLUPART_URL, self->base, sizeof self->base);
     curl_url_cleanup (url);
-    self->stalls = settings->stall_ms > 0 || !s_is_loopback (self->host);
-    if (!self->settings.stall_ms)
+    if (!self->settings.stall_ms && !argos_provider_is_local (self->host))
         self->settings.stall_ms = STALL_MS;
     if (!self->settings.connect_ms)
         self->settings.connect_ms = CONNECT_MS;
@@ -221,6 +215,7 @@ argos_provider_destroy (argos_provider_t **self_p)
     argos_provider_t *self = *self_p;
     while (self->calls)
         s_free (self->calls);
+    argos_due_clear (&self->stalls);
     while (self->idle_count)
         curl_easy_cleanup (self->idle[--self->idle_count]);
     if (self->multi)
@@ -250,13 +245,8 @@ argos_provider_calls (const argos_provider_t *self)
 int64_t
 argos_provider_due (const argos_provider_t *self)
 {
-    int64_t due_ms = self->due_ms;
-    if (self->stalls && self->calls) {
-        int64_t stall_ms = self->calls->data_ms + self->settings.stall_ms;
-        if (due_ms < 0 || stall_ms < due_ms)
-            due_ms = stall_ms;
-    }
-    return due_ms;
+    int64_t stall_ms = argos_due_first (&self->stalls);
+    return stall_ms >= 0 && (self->due_ms < 0 || stall_ms < self->due_ms) ? stall_ms : self->due_ms;
 }
 
 static void
@@ -285,6 +275,21 @@ s_set_options (argos_call_t *call)
     curl_easy_setopt (easy, CURLOPT_PRIVATE, call);
 }
 
+//  A long conversation may think for longer, and an answer in one piece comes later than its first
+//  piece would; what is configured holds. 0 = no limit.
+static int64_t
+s_stall_ms (const argos_provider_t *self, size_t body_size, bool whole)
+{
+    size_t tokens = body_size / 4;
+    int64_t least = tokens > 100000  ? (whole ? 240000 : 300000)
+                    : tokens > 50000 ? (whole ? 150000 : 240000)
+                                     : (whole ? 90000 : 0);
+    int64_t base = self->settings.stall_ms;
+    if (!base || self->fixed_stall)
+        return base;
+    return whole ? least : least > base ? least : base;
+}
+
 argos_call_t *
 argos_provider_call (argos_provider_t *self, const argos_request_t *request, const char *seed,
     const argos_call_handlers_t *handlers, void *arg, int64_t now)
@@ -303,6 +308,8 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
         .arg = arg,
         .answer = argos_answer_new (),
         .data_ms = now };
+    if (full.begun)
+        argos_answer_add_text (call->answer, full.begun, strlen (full.begun));
     snprintf (call->seed, sizeof call->seed, "%s", seed);
     argos_sse_init (&call->sse);
     argos_text_init (&call->plain, PLAIN_MAX);
@@ -311,6 +318,10 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
                      : argos_openai_request (&full, self->host);
     if (!call->body)
         abort ();
+    call->stall_ms = s_stall_ms (self, strlen (call->body), full.adjust & ARGOS_ADJUST_STREAM);
+    call->stall.owner = call;
+    if (call->stall_ms)
+        argos_due_set (&self->stalls, &call->stall, now + call->stall_ms);
     DL_APPEND (self->calls, call);
     self->count++;
     self->now = now;
@@ -359,15 +370,17 @@ s_collect (argos_provider_t *self)
     }
 }
 
-//  Those that have been silent for too long stand first
+//  A node says when a call would be silent for too long if nothing came since it was set
 static void
 s_end_stalled (argos_provider_t *self)
 {
-    for (argos_call_t *call = self->calls, *next; call && self->stalls; call = next) {
-        next = call->next;
-        if (call->data_ms + self->settings.stall_ms > self->now)
-            return;
-        s_finish (call, CURLE_OK, "the provider was silent for too long");
+    for (argos_due_node_t *node; (node = argos_due_pop (&self->stalls, self->now));) {
+        argos_call_t *call = (argos_call_t *) node->owner;
+        int64_t due_ms = call->data_ms + call->stall_ms;
+        if (due_ms > self->now)
+            argos_due_set (&self->stalls, node, due_ms);
+        else
+            s_finish (call, CURLE_OK, "the provider was silent for too long");
     }
 }
 

@@ -4,7 +4,8 @@
 //  polls argos_provider_fd (an epoll descriptor), calls argos_provider_turn when it is readable or
 //  when argos_provider_due has come. A call ends exactly once: by on_end, or by argos_call_abort.
 //
-//  Limits: 16 MiB of an answer; 30 s to connect; 180 s without a data event (no limit on loopback).
+//  Limits: 16 MiB of an answer; 30 s to connect; 180 s without a data event, longer for long
+//  conversations (no limit on local hosts).
 //  There is no limit for a whole call: an answer may be long.
 
 #ifndef ARGOS_PROVIDER_H
@@ -26,7 +27,7 @@ typedef struct {
     char model[129];            //  Model
     char key[4097];             //  Secret, "" = none is sent
     char problem[512];          //  Why no call can succeed, "" = none
-    int64_t stall_ms;           //  Longest time without a data event; 0 = 180 s, off on loopback
+    int64_t stall_ms;           //  Longest time without a data event; 0 = 180 s, off near by
     int64_t connect_ms;         //  Longest time to connect; 0 = 30 s
 } argos_provider_settings_t;
 
@@ -70,6 +71,10 @@ argos_call_t *argos_provider_call (argos_provider_t *self, const argos_request_t
 //  Ends it at once, without a word: the connection is closed when the answer was not complete.
 //  *call_p may be NULL.
 void argos_call_abort (argos_call_t **call_p);
+
+//  Whether a host name of a URL is near by (this machine, a private network, the host of a
+//  container): there a model may be silent for as long as it likes.
+bool argos_provider_is_local (const char *host);
 
 //  Calls in flight.
 size_t argos_provider_calls (const argos_provider_t *self);

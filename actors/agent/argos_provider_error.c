@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BACKOFF_MS 2000           //  First wait
 #define BACKOFF_MAX_MS 60000      //  Longest wait of our own
 #define RETRY_AFTER_MAX_MS 600000 //  Longest wait that a provider can ask for
 
@@ -44,6 +43,17 @@ static const char *const s_network[] = { "server disconnected", "peer closed con
     "handshake failure", NULL };
 static const char *const s_policy[] = { "content policy", "content_policy", "content filter",
     "safety system", "violates our usage policies", "content management policy", NULL };
+static const char *const s_data_policy[] = { "data policy", "privacy settings", NULL };
+static const char *const s_streaming[] = { "streaming is not supported", "streaming not supported",
+    "does not support streaming", "stream is not supported", "stream not supported", NULL };
+static const char *const s_grammar[] = { "unable to generate parser", "failed to parse grammar",
+    "error parsing grammar", "json schema conversion failed", NULL };
+static const char *const s_parameter[] = { "unsupported parameter", "unsupported_parameter",
+    "unknown parameter", "unknown_parameter", "unrecognized request argument",
+    "is not supported with this model", "extra inputs are not permitted", NULL };
+//  Members of our requests that a server may not know
+static const char *const s_members[] = { "max_completion_tokens", "max_tokens", "stream_options",
+    "reasoning_effort", "temperature", "cache_control", "thinking", "output_config", NULL };
 static const char *const s_request[] = { "unknown parameter", "unsupported parameter",
     "unrecognized request argument", "invalid_request_error", NULL };
 static const char *const s_limit[] = { "usage limit", "quota", "limit exceeded", NULL };
@@ -80,6 +90,27 @@ s_by_words (const char *text, argos_provider_class_t otherwise)
     return otherwise;
 }
 
+//  What was refused in the request, from the most to the least particular
+static argos_provider_class_t
+s_by_bad_request (int status, const char *text)
+{
+    bool thinking = strstr (text, "thinking") || strstr (text, "invalid_encrypted_content");
+    if (thinking && (strstr (text, "signature") || strstr (text, "encrypted_content")))
+        return ARGOS_PE_THINKING;
+    if (s_has (text, s_data_policy))
+        return ARGOS_PE_DATA_POLICY;
+    if (s_has (text, s_streaming))
+        return ARGOS_PE_STREAMING;
+    if (s_has (text, s_grammar))
+        return ARGOS_PE_GRAMMAR;
+    if (s_has (text, s_parameter) && s_has (text, s_members))
+        return ARGOS_PE_PARAMETER;
+    if (status != 400)
+        return ARGOS_PE_FORMAT;
+    argos_provider_class_t class = s_by_words (text, ARGOS_PE_FORMAT);
+    return class == ARGOS_PE_TIMEOUT ? ARGOS_PE_FORMAT : class;
+}
+
 static argos_provider_class_t
 s_by_client_status (int status, const char *text)
 {
@@ -94,21 +125,23 @@ s_by_client_status (int status, const char *text)
                : s_has (text, s_policy) ? ARGOS_PE_POLICY
                                         : ARGOS_PE_AUTH;
     case 404:
-        return s_has (text, s_billing) ? ARGOS_PE_BILLING
-               : s_has (text, s_model) ? ARGOS_PE_MODEL
-                                       : ARGOS_PE_NOT_FOUND;
+        return s_has (text, s_data_policy) ? ARGOS_PE_DATA_POLICY
+               : s_has (text, s_billing)   ? ARGOS_PE_BILLING
+               : s_has (text, s_model)     ? ARGOS_PE_MODEL
+                                           : ARGOS_PE_NOT_FOUND;
     case 408:
         return ARGOS_PE_TIMEOUT;
     case 413:
         return ARGOS_PE_PAYLOAD;
     case 429:
+        if (strstr (text, "extra usage") && strstr (text, "long context"))
+            return ARGOS_PE_LONG_CONTEXT;
         return s_has (text, s_billing)    ? ARGOS_PE_BILLING
                : s_has (text, s_overload) ? ARGOS_PE_OVERLOADED
                                           : ARGOS_PE_RATE_LIMIT;
-    case 400: {
-        argos_provider_class_t class = s_by_words (text, ARGOS_PE_FORMAT);
-        return class == ARGOS_PE_TIMEOUT ? ARGOS_PE_FORMAT : class;
-    }
+    case 400:
+    case 422:
+        return s_by_bad_request (status, text);
     default:
         return ARGOS_PE_FORMAT;
     }
@@ -140,7 +173,9 @@ argos_provider_class_name (argos_provider_class_t class)
     static const char *const names[ARGOS_PE_COUNT] = { "auth", "billing", "rate_limit",
         "overloaded", "server_error", "timeout", "context_overflow", "payload_too_large",
         "model_not_found", "content_policy_blocked", "format_error", "unreachable", "not_found",
-        "credentials", "unknown" };
+        "credentials", "provider_policy_blocked", "unsupported_parameter", "streaming_unsupported",
+        "llama_cpp_grammar", "thinking_signature", "long_context_tier", "truncated", "empty_answer",
+        "unknown" };
     return class < ARGOS_PE_COUNT ? names[class] : "unknown";
 }
 
@@ -185,6 +220,21 @@ s_set_message (argos_provider_error_t *error, const char *text, size_t size)
     argos_text_clear (&clean);
 }
 
+//  Which member is not supported: as the error names it, else the one its sentence speaks of
+static void
+s_name_parameter (argos_provider_error_t *error, const json_t *body)
+{
+    const json_t *param = json_object_get (json_object_get (body, "error"), "param");
+    const char *named = json_string_value (param);
+    if (error->class != ARGOS_PE_PARAMETER)
+        return;
+    for (const char *const *member = s_members; *member; member++)
+        if (strcmp (named ? named : "", *member) == 0 || strstr (error->message, *member)) {
+            snprintf (error->parameter, sizeof error->parameter, "%s", *member);
+            return;
+        }
+}
+
 void
 argos_provider_error_http (argos_provider_error_t *error, int status, const char *body, size_t size)
 {
@@ -208,32 +258,17 @@ argos_provider_error_http (argos_provider_error_t *error, int status, const char
             snprintf (error->message, sizeof error->message, "no further information");
     }
     error->class = argos_provider_classify (status, type ? type : "", error->message);
+    error->retry_after_ms = argos_provider_window (error->message);
+    s_name_parameter (error, value);
     free (message);
     json_decref (value);
 }
 
-bool
-argos_provider_retry (const argos_provider_error_t *error, int repeats)
-{
-    if (repeats >= ARGOS_PROVIDER_RETRIES)
-        return false;
-    switch (error->class) {
-    case ARGOS_PE_RATE_LIMIT:
-    case ARGOS_PE_OVERLOADED:
-    case ARGOS_PE_SERVER:
-    case ARGOS_PE_TIMEOUT:
-    case ARGOS_PE_UNREACHABLE:
-    case ARGOS_PE_UNKNOWN:
-        return true;
-    default:
-        return false;
-    }
-}
-
 int64_t
-argos_provider_backoff (const argos_provider_error_t *error, int repeats, uint32_t entropy)
+argos_provider_backoff (
+    const argos_provider_error_t *error, int repeats, int64_t base_ms, uint32_t entropy)
 {
-    int64_t wait = BACKOFF_MS;
+    int64_t wait = base_ms;
     for (int i = 0; i < repeats && wait < BACKOFF_MAX_MS; i++)
         wait *= 2;
     if (wait > BACKOFF_MAX_MS)
@@ -243,6 +278,51 @@ argos_provider_backoff (const argos_provider_error_t *error, int repeats, uint32
     if (asked > RETRY_AFTER_MAX_MS)
         asked = RETRY_AFTER_MAX_MS;
     return asked > wait ? asked : wait;
+}
+
+//  "2m 13s", "20s", "1.5s", "250ms", "1h2m"; a number without a unit is seconds
+static int64_t
+s_span (const char *text)
+{
+    double msec = 0;
+    for (;;) {
+        text += strspn (text, " ");
+        char *end = NULL;
+        if (!isdigit ((unsigned char) *text))
+            break;
+        double number = strtod (text, &end);
+        const char *unit = end + strspn (end, " ");
+        double scale =
+            strncmp (unit, "ms", 2) == 0 ? 1
+            : *unit == 'h'               ? 3600000
+            : strncmp (unit, "mi", 2) == 0 || (*unit == 'm' && !isalpha ((unsigned char) unit[1]))
+                ? 60000
+                : 1000;
+        msec += number * scale;
+        text = unit;
+        while (isalpha ((unsigned char) *text))
+            text++;
+    }
+    return isfinite (msec) && msec < 86400000 ? (int64_t) msec : 86400000;
+}
+
+int64_t
+argos_provider_window (const char *message)
+{
+    static const char *const phrases[] = { "reset after ", "resets after ", "reset in ",
+        "resets in ", "try again in ", "retry after ", "retry in ", NULL };
+    char text[514];
+    size_t i = 0;
+    for (; message[i] && i < sizeof text - 1; i++)
+        text[i] = (char) tolower ((unsigned char) message[i]);
+    text[i] = 0;
+    for (const char *const *phrase = phrases; *phrase; phrase++) {
+        const char *at = strstr (text, *phrase);
+        int64_t span = at ? s_span (at + strlen (*phrase)) : 0;
+        if (span > 0)
+            return span;
+    }
+    return 0;
 }
 
 int64_t

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARGOS_PROVIDER_RETRIES 3 //  Repeats after the first attempt
+#define ARGOS_PROVIDER_RETRIES 3       //  Repeats after the first attempt, by default
+#define ARGOS_PROVIDER_BACKOFF_MS 2000 //  First wait between them, by default
 
 typedef enum {
     ARGOS_PE_AUTH,             //  The key was refused
@@ -26,6 +27,14 @@ typedef enum {
     ARGOS_PE_UNREACHABLE,      //  Nobody answers at the address: no connection was made
     ARGOS_PE_NOT_FOUND,        //  The address answers, but not under that path
     ARGOS_PE_CREDENTIALS,      //  No usable key is configured: no request was made
+    ARGOS_PE_DATA_POLICY,      //  The account's own data policy allows no provider for it
+    ARGOS_PE_PARAMETER,        //  A member of the request is not supported; `parameter` names it
+    ARGOS_PE_STREAMING,        //  It can't stream
+    ARGOS_PE_GRAMMAR,          //  It can't turn the schema of a tool into a grammar
+    ARGOS_PE_THINKING,         //  Replayed thinking is refused
+    ARGOS_PE_LONG_CONTEXT,     //  So long a conversation is another tariff
+    ARGOS_PE_CUT_CALL,         //  A tool call was cut off by the output limit
+    ARGOS_PE_EMPTY,            //  The answer has no text and no call
     ARGOS_PE_UNKNOWN,          //  Anything else
     ARGOS_PE_COUNT             //  How many classes there are
 } argos_provider_class_t;
@@ -36,6 +45,7 @@ typedef struct {
     bool unsent;                  //  Provably no byte of the request reached the provider
     int64_t retry_after_ms;       //  What the provider asked for, 0 = nothing
     char message[513];            //  One sentence, UTF-8
+    char parameter[65];           //  Member that is not supported, "" = not told
 } argos_provider_error_t;
 
 //  Class of an HTTP status (0 = none) with the body's error type or code and its message (each may
@@ -49,12 +59,15 @@ const char *argos_provider_class_name (argos_provider_class_t class);
 void argos_provider_error_http (
     argos_provider_error_t *error, int status, const char *body, size_t size);
 
-//  Whether another attempt makes sense after so many repeats (0 = none yet).
-bool argos_provider_retry (const argos_provider_error_t *error, int repeats);
+//  How long to wait before another attempt, msec: base_ms doubled with each repeat up to 60 s, plus
+//  up to half of it by entropy; or what the provider asked for (at most 10 minutes) when that is
+//  longer.
+int64_t argos_provider_backoff (
+    const argos_provider_error_t *error, int repeats, int64_t base_ms, uint32_t entropy);
 
-//  How long to wait before it, msec: 2 s doubled with each repeat up to 60 s, plus up to half of it
-//  by entropy; or what the provider asked for (at most 10 minutes) when that is longer.
-int64_t argos_provider_backoff (const argos_provider_error_t *error, int repeats, uint32_t entropy);
+//  Msec until the limit is over as a sentence says it ("reset after 2m 13s", "try again in 20s"); 0
+//  = it does not.
+int64_t argos_provider_window (const char *message);
 
 //  Msec from a Retry-After value: seconds (perhaps with a fraction) or an HTTP date compared to
 //  wall (msec since 1970). 0 when it is neither or in the past.

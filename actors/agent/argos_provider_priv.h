@@ -3,6 +3,7 @@
 #ifndef ARGOS_PROVIDER_PRIV_H
 #define ARGOS_PROVIDER_PRIV_H
 
+#include "argos_due.h"
 #include "argos_provider.h"
 #include "argos_sse.h"
 
@@ -22,8 +23,9 @@ struct argos_provider {
     char host[256];                     //  Host name in it
     char base[512];                     //  The base address without user and password, for people
     char path[640];                     //  Path of `url`, for people
-    bool stalls;                        //  Silence ends a call
-    argos_call_t *calls;                //  In flight, the longest silent one first
+    bool fixed_stall;                   //  Its stall_ms was configured
+    argos_due_t stalls;                 //  When which call may have been silent for too long
+    argos_call_t *calls;                //  In flight
     size_t count;                       //  How many
     CURL *idle[PROVIDER_IDLE];          //  Easy handles to be used again
     size_t idle_count;                  //  How many
@@ -41,7 +43,10 @@ struct argos_call {
     argos_json_carry_t carry;         //  Half pairs between chunks
     argos_text_t plain;               //  Body that is no event stream
     size_t received;                  //  Bytes of the answer
+    argos_due_node_t stall;           //  In the heap of the provider
+    int64_t stall_ms;                 //  Longest time without a data event, 0 = no limit
     int64_t data_ms;                  //  Time of the last data event
+    int64_t reset_ms;                 //  What its headers say of the limit
     int64_t retry_after_ms;           //  What the provider asked for
     bool plain_body;                  //  The answer is no event stream
     bool told_type;                   //  The kind of body has been decided

@@ -8,9 +8,9 @@
 #include "argos_provider_priv.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <utlist.h>
 
 #define ANSWER_MAX 16777216 //  Bytes of an answer
 
@@ -24,8 +24,6 @@ s_on_event (void *arg, const char *event, const char *data, size_t size)
     argos_call_t *call = (argos_call_t *) arg;
     argos_provider_t *self = call->provider;
     call->data_ms = self->now;
-    DL_DELETE (self->calls, call);
-    DL_APPEND (self->calls, call);
     if (self->settings.kind == ARGOS_PROVIDER_ANTHROPIC)
         argos_anthropic_event (call->answer, &call->carry, data, size);
     else
@@ -75,19 +73,34 @@ argos_call_on_data (char *data, size_t one, size_t count, void *arg)
     return size;
 }
 
+//  A span ("6m0s", "20"), or a time as seconds or msec since 1970
+static int64_t
+s_reset_ms (const char *value, int64_t wall)
+{
+    char sentence[160];
+    double number = strtod (value, NULL);
+    if (number > 1e11)
+        return number > (double) wall && number < 4e12 ? (int64_t) number - wall : 0;
+    if (number > 1e9)
+        return number * 1000 > (double) wall ? (int64_t) (number * 1000) - wall : 0;
+    snprintf (sentence, sizeof sentence, "reset in %s", value + strspn (value, " "));
+    return argos_provider_window (sentence);
+}
+
 size_t
 argos_call_on_header (char *data, size_t one, size_t count, void *arg)
 {
     argos_call_t *call = (argos_call_t *) arg;
     size_t size = one * count;
-    static const char name[] = "retry-after:";
-    if (size > sizeof name - 1 && size < 128 && strncasecmp (data, name, sizeof name - 1) == 0) {
-        char value[128];
-        size_t length = size - (sizeof name - 1);
-        memcpy (value, data + sizeof name - 1, length);
-        value[length] = 0;
-        call->retry_after_ms = argos_provider_retry_after (value, call->provider->wall);
-    }
+    char line[128];
+    if (size >= sizeof line)
+        return size;
+    memcpy (line, data, size);
+    line[size] = 0;
+    if (strncasecmp (line, "retry-after:", 12) == 0)
+        call->retry_after_ms = argos_provider_retry_after (line + 12, call->provider->wall);
+    else if (strncasecmp (line, "x-ratelimit-reset", 17) == 0 && strchr (line, ':'))
+        call->reset_ms = s_reset_ms (strchr (line, ':') + 1, call->provider->wall);
     return size;
 }
 
@@ -158,7 +171,10 @@ s_transfer_error (argos_call_t *call, CURLcode code, argos_provider_error_t *err
     if (status && status != 200) {
         argos_provider_error_http (
             error, (int) status, argos_text_str (&call->plain), call->plain.size);
-        error->retry_after_ms = call->retry_after_ms;
+        if (call->retry_after_ms)
+            error->retry_after_ms = call->retry_after_ms;
+        else if (!error->retry_after_ms && status == 429)
+            error->retry_after_ms = call->reset_ms;
         if (status == 404)
             s_name_path (call, error);
         return true;
@@ -195,15 +211,17 @@ s_settle (argos_call_t *call, argos_provider_error_t *error)
     argos_answer_kind_t kind = argos_answer_settle (answer, call->seed);
     if (kind == ARGOS_ANSWER_FAILED) {
         error->class = argos_provider_classify (0, answer->error_type, answer->error);
+        error->retry_after_ms = argos_provider_window (answer->error);
         snprintf (error->message, sizeof error->message, "%s", answer->error);
     }
     else if (kind == ARGOS_ANSWER_CUT) {
         error->class = ARGOS_PE_TIMEOUT;
-        snprintf (error->message, sizeof error->message, "the answer broke off%s",
-            argos_sse_cut (&call->sse) ? " in the middle of a line" : "");
+        snprintf (error->message, sizeof error->message, "the answer broke off%s%s%s",
+            *answer->cut_call ? " in a call of " : "", answer->cut_call,
+            !*answer->cut_call && argos_sse_cut (&call->sse) ? " in the middle of a line" : "");
     }
     else if (kind == ARGOS_ANSWER_EMPTY) {
-        error->class = ARGOS_PE_UNKNOWN;
+        error->class = ARGOS_PE_EMPTY;
         snprintf (error->message, sizeof error->message, "the answer was empty");
     }
     return kind;

@@ -353,6 +353,7 @@ argos_config_try (const char *home, const char *local, argos_config_warn_fn *war
         s_fill_defaults (schema, schema, tree);
         s_fill (config, memory);
         argos_config_provider (config, memory, json_object_get (tree, "provider"));
+        argos_config_fallbacks (config, memory, json_object_get (tree, "fallback_providers"));
         rc = s_check_relations (config, &check);
         if (argos_config_nodes (config, tree, s_problem, &check) != 0)
             rc = -1;
@@ -387,6 +388,11 @@ argos_config_destroy (argos_config_t **self_p)
         return;
     argos_config_memory_t *memory = (*self_p)->memory;
     argos_secret_free (&memory->key);
+    for (size_t i = 0; i < ARGOS_FALLBACKS_MAX; i++) {
+        argos_secret_free (&memory->fallback_keys[i]);
+        free (memory->fallback_urls[i]);
+        free (memory->fallback_problems[i]);
+    }
     free (memory->problem);
     free (memory->base_url);
     argos_config_nodes_free (*self_p);

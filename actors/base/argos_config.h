@@ -41,6 +41,8 @@ typedef struct {
     const char *const *cors_origins;     //  NULL-terminated, "" list when none
 } argos_config_http_t;
 
+#define ARGOS_FALLBACKS_MAX 4 //  Providers that stand in for the first one
+
 typedef struct {
     argos_provider_kind_t kind; //  Which wire protocol
     bool configured;            //  Named in the file; false: found in the environment, or rehearsal
@@ -143,10 +145,12 @@ typedef struct {
     argos_log_level_t log_level;      //  What is logged
     argos_config_http_t http;         //  The runs API
     argos_config_provider_t provider; //  Who answers
-    argos_config_agent_t agent;       //  Turns
-    argos_config_broker_t broker;     //  Limits of the broker
-    argos_config_terminal_t terminal; //  The tool
-    argos_config_blobs_t blobs;       //  Files by reference
+    argos_config_provider_t fallbacks[ARGOS_FALLBACKS_MAX]; //  Who answers when that one can't
+    size_t fallback_count;                                  //  How many
+    argos_config_agent_t agent;                             //  Turns
+    argos_config_broker_t broker;                           //  Limits of the broker
+    argos_config_terminal_t terminal;                       //  The tool
+    argos_config_blobs_t blobs;                             //  Files by reference
     const argos_config_service_t *service_limits; //  service_count limits of particular services
     size_t service_count;                         //  How many
     const argos_config_topic_t *topics;           //  Retention, topic_count rules

@@ -23,6 +23,9 @@ typedef struct {
     argos_config_service_t *limits; //  service_limits, owned; the strings are the tree's
     argos_config_topic_t *topics;   //  topics, owned; the strings are the tree's
     char *base_url;                 //  Without the slash at its end, owned
+    char *fallback_keys[ARGOS_FALLBACKS_MAX];     //  Secrets of the others, owned; wiped at the end
+    char *fallback_urls[ARGOS_FALLBACKS_MAX];     //  Their base_url, owned
+    char *fallback_problems[ARGOS_FALLBACKS_MAX]; //  Sentences about them, owned
 } argos_config_memory_t;
 
 //  memory, unless there is none: then this process ends.
@@ -56,6 +59,10 @@ const json_t *argos_config_resolve (const json_t *root, const json_t *schema);
 
 //  The text of a local.yaml that holds tree; new, the caller's.
 char *argos_config_yaml (json_t *tree);
+
+//  Who stands in for the provider: the list of the file, without what names no vendor.
+void argos_config_fallbacks (
+    argos_config_t *config, argos_config_memory_t *memory, const json_t *list);
 
 //  Lays the environment over the tree.
 void argos_config_environment (json_t *tree, json_t *origins);

@@ -93,15 +93,15 @@ s_kind (const json_t *block)
     return ARGOS_PROVIDER_OPENAI;
 }
 
-static void
-s_set_base_url (argos_config_memory_t *memory, const char *base_url)
+//  Without the slash at its end, new
+static char *
+s_base_url_new (const char *base_url)
 {
-    memory->base_url = strdup (base_url);
-    if (!memory->base_url)
-        abort ();
-    size_t size = strlen (memory->base_url);
-    while (size && memory->base_url[size - 1] == '/')
-        memory->base_url[--size] = 0;
+    char *copy = argos_config_must (strdup (base_url));
+    size_t size = strlen (copy);
+    while (size && copy[size - 1] == '/')
+        copy[--size] = 0;
+    return copy;
 }
 
 static void
@@ -113,7 +113,7 @@ s_set_vendor (argos_config_t *config, argos_config_memory_t *memory, const vendo
     const char *key = argos_setting_text (config->settings, NULL, NULL, "provider.key");
     char variable[64];
     config->provider.kind = vendor->kind;
-    s_set_base_url (memory, base_url ? base_url : vendor->base_url);
+    memory->base_url = s_base_url_new (base_url ? base_url : vendor->base_url);
     config->provider.model = model ? model : vendor->model;
     snprintf (variable, sizeof variable, "env:%s", vendor->variable);
     s_read_key (memory, config->home, key ? key : variable);
@@ -136,4 +136,35 @@ argos_config_provider (argos_config_t *config, argos_config_memory_t *memory, co
     config->provider.base_url = memory->base_url ? memory->base_url : "";
     config->provider.key = memory->key ? memory->key : "";
     config->provider.problem = memory->problem ? memory->problem : "";
+}
+
+void
+argos_config_fallbacks (argos_config_t *config, argos_config_memory_t *memory, const json_t *list)
+{
+    size_t i;
+    json_t *block;
+    json_array_foreach (list, i, block) {
+        const char *base_url = json_string_value (json_object_get (block, "base_url"));
+        const char *model = json_string_value (json_object_get (block, "model"));
+        const char *key = json_string_value (json_object_get (block, "key"));
+        const vendor_t *vendor = s_vendor_of (s_kind (block), base_url);
+        char variable[64], reason[400];
+        size_t at = config->fallback_count;
+        if (at == ARGOS_FALLBACKS_MAX)
+            return;
+        config->fallback_count++;
+        snprintf (variable, sizeof variable, "env:%s", vendor->variable);
+        memory->fallback_urls[at] = s_base_url_new (base_url ? base_url : vendor->base_url);
+        memory->fallback_keys[at] =
+            argos_secret_read (config->home, key ? key : variable, reason, sizeof reason);
+        if (!memory->fallback_keys[at] && asprintf (&memory->fallback_problems[at],
+                                              "no provider credentials configured: %s", reason) < 0)
+            abort ();
+        config->fallbacks[at] = (argos_config_provider_t){ .kind = s_kind (block),
+            .configured = true,
+            .base_url = memory->fallback_urls[at],
+            .model = model ? model : vendor->model,
+            .key = memory->fallback_keys[at] ? memory->fallback_keys[at] : "",
+            .problem = memory->fallback_problems[at] ? memory->fallback_problems[at] : "" };
+    }
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SHELL_FD_MAX 4           //  Descriptors beside pipe and peer
+#define SHELL_FD_MAX 8           //  Descriptors beside pipe and peer
 #define SHELL_BATCH 100          //  Commands of the pipe in one turn
 #define SHELL_SLEEP_MAX 86400000 //  Longest sleep, msec
 

@@ -209,11 +209,11 @@ s_bad_answers_have_a_name (void **state)
     (void) state;
     s_check_failed (ANSWER (JSON "<html>"), ARGOS_PE_FORMAT, "web page");
     s_check_failed (ANSWER (JSON "{\"a\":"), ARGOS_PE_FORMAT, "not valid JSON");
-    s_check_failed (ANSWER (JSON ""), ARGOS_PE_UNKNOWN, "empty");
+    s_check_failed (ANSWER (JSON ""), ARGOS_PE_EMPTY, "empty");
     s_check_failed (ANSWER (STREAM "data: <html>\n\n"), ARGOS_PE_FORMAT, "not valid JSON");
     s_check_failed (ANSWER (STREAM EVENT "data: {\"cho"), ARGOS_PE_TIMEOUT, "middle of a line");
     s_check_failed (ANSWER (STREAM EVENT), ARGOS_PE_TIMEOUT, "broke off");
-    s_check_failed (ANSWER (STREAM), ARGOS_PE_UNKNOWN, "empty");
+    s_check_failed (ANSWER (STREAM), ARGOS_PE_EMPTY, "empty");
     s_check_failed (ANSWER (STREAM EVENT "data: {\"error\":{\"message\":\"Overloaded\"}}\n\n"),
         ARGOS_PE_OVERLOADED, "Overloaded");
     s_check_failed (ANSWER ("nonsense\r\n\r\n"), ARGOS_PE_FORMAT, "may have been sent");

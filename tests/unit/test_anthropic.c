@@ -25,7 +25,9 @@ s_results_stand_in_one_user_message (void **state)
         "{\"role\":\"user\",\"content\":\"more\"}]",
         0, NULL);
     json_t *messages = argos_messages_repair (rows);
-    argos_request_t request = { .model = "m", .system = "be", .messages = messages };
+    argos_request_t request = {
+        .model = "m", .system = "be", .messages = messages, .adjust = ARGOS_ADJUST_CACHE
+    };
     char *body = argos_anthropic_request (&request);
     assert_string_equal (body,
         "{\"model\":\"m\",\"max_tokens\":8192,\"system\":\"be\\n\\nsys\",\"messages\":["

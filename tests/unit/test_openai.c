@@ -116,7 +116,8 @@ s_the_bytes_of_a_request_are_fixed (void **state)
     assert_string_equal (body,
         "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"be good\\n\\nand "
         "brief\"},{\"role\":\"user\",\"content\":\"hi \xC3\xA9\"}],\"tools\":[{\"type\":"
-        "\"function\",\"function\":{\"name\":\"t\",\"description\":\"d\",\"parameters\":{}}}],"
+        "\"function\",\"function\":{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"type\":"
+        "\"object\",\"properties\":{}}}}],"
         "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
     free (body);
     request.tools = NULL;

@@ -74,36 +74,19 @@ s_errors_without_status_go_by_words (void **state)
 }
 
 static void
-s_repeats_are_bounded (void **state)
-{
-    (void) state;
-    argos_provider_error_t error = { .class = ARGOS_PE_SERVER };
-    for (int repeats = 0; repeats < ARGOS_PROVIDER_RETRIES; repeats++)
-        assert_true (argos_provider_retry (&error, repeats));
-    assert_false (argos_provider_retry (&error, ARGOS_PROVIDER_RETRIES));
-    static const argos_provider_class_t never[] = { ARGOS_PE_AUTH, ARGOS_PE_BILLING,
-        ARGOS_PE_FORMAT, ARGOS_PE_MODEL, ARGOS_PE_CONTEXT_OVERFLOW, ARGOS_PE_NOT_FOUND,
-        ARGOS_PE_CREDENTIALS };
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-        error.class = never[i];
-        assert_false (argos_provider_retry (&error, 0));
-    }
-}
-
-static void
 s_waits_grow_and_obey_the_provider (void **state)
 {
     (void) state;
     argos_provider_error_t error = { .class = ARGOS_PE_RATE_LIMIT };
-    assert_int_equal (argos_provider_backoff (&error, 0, 0), 2000);
-    assert_int_equal (argos_provider_backoff (&error, 1, 0), 4000);
-    assert_int_equal (argos_provider_backoff (&error, 2, 0), 8000);
-    assert_int_equal (argos_provider_backoff (&error, 30, 0), 60000);
-    assert_in_range (argos_provider_backoff (&error, 0, 0xFFFFFFFFu), 2000, 3000);
+    assert_int_equal (argos_provider_backoff (&error, 0, 2000, 0), 2000);
+    assert_int_equal (argos_provider_backoff (&error, 1, 2000, 0), 4000);
+    assert_int_equal (argos_provider_backoff (&error, 2, 2000, 0), 8000);
+    assert_int_equal (argos_provider_backoff (&error, 30, 2000, 0), 60000);
+    assert_in_range (argos_provider_backoff (&error, 0, 2000, 0xFFFFFFFFu), 2000, 3000);
     error.retry_after_ms = 90000;
-    assert_int_equal (argos_provider_backoff (&error, 0, 0), 90000);
+    assert_int_equal (argos_provider_backoff (&error, 0, 2000, 0), 90000);
     error.retry_after_ms = 3600000;
-    assert_int_equal (argos_provider_backoff (&error, 0, 0), 600000);
+    assert_int_equal (argos_provider_backoff (&error, 0, 2000, 0), 600000);
 }
 
 static void
@@ -144,7 +127,6 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (s_failures_are_classified),
         cmocka_unit_test (s_errors_without_status_go_by_words),
-        cmocka_unit_test (s_repeats_are_bounded),
         cmocka_unit_test (s_waits_grow_and_obey_the_provider),
         cmocka_unit_test (s_retry_after_is_read),
         cmocka_unit_test (s_texts_say_failed_and_why),

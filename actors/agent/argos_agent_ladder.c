@@ -1,0 +1,346 @@
+//  argos_agent_ladder - what to do with an answer that has ended, good or bad.
+//
+//  A failure goes by argos_reaction: again, otherwise, smaller, elsewhere, or the sentence for
+//  people. A text that was cut off is gone on with; a call that was cut off is asked for once more
+//  and never run; silence gets a word. Rows that serve only for that (scaffold) are no part of the
+//  transcript. Invariant: each of these is bounded, so that a turn ends.
+
+#include "argos_agent_priv.h"
+#include "argos_reaction.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTINUE_MAX 3     //  Continuations of one text
+#define BEGUN_MAX 196608   //  Bytes of a text that is gone on with
+#define NUDGE_MAX 2        //  Words to a model that has said nothing
+#define LARGE_BYTES 320000 //  From here an unclear refusal may mean the length
+
+static const char s_go_on_limit[] =
+    "Your answer reached the output limit. Go on exactly where it stopped; repeat nothing.";
+static const char s_go_on_cut[] = "The connection broke off in the middle of your answer. Go on "
+                                  "exactly where it stopped; repeat nothing.";
+static const char s_nudge_tools[] =
+    "The tools have answered, and you have said nothing. Go on, or give your answer.";
+static const char s_nudge_thought[] =
+    "You have thought, and given no answer. Give it now, in plain words.";
+static const char s_only_thought[] =
+    "The model used up its whole output for thinking and gave no answer. Ask for less thinking, or "
+    "for a smaller step.";
+
+static void
+s_add_row (turn_t *self, const char *role, const char *content)
+{
+    json_array_append_new (self->rows, json_pack ("{s:s, s:s}", "role", role, "content", content));
+    self->scaffold++;
+}
+
+void
+turn_drop_scaffold (turn_t *self)
+{
+    for (; self->scaffold; self->scaffold--)
+        json_array_remove (self->rows, json_array_size (self->rows) - 1);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Failures
+
+static bool
+s_is_large (const turn_t *self)
+{
+    size_t i, bytes = 0;
+    json_t *row;
+    json_array_foreach (self->rows, i, row)
+        bytes += json_string_length (json_object_get (row, "content"));
+    return bytes > LARGE_BYTES;
+}
+
+static void
+s_say_failure (turn_t *self, const argos_provider_error_t *error)
+{
+    char sentence[1100];
+    argos_provider_error_text (error, sentence, sizeof sentence - 64);
+    size_t size = strlen (sentence);
+    if (self->repeats)
+        snprintf (sentence + size, sizeof sentence - size, ", after %d repeats", self->repeats);
+    turn_fail (self, sentence);
+}
+
+static void
+s_move (turn_t *self, const argos_provider_error_t *error)
+{
+    agent_t *agent = self->agent;
+    if (argos_react_cools (error->class) && self->moves == 0)
+        agent_back_cools (agent, self->back, argos_shell_now ());
+    self->back = agent_back_next (agent, self->back);
+    self->moves++;
+    self->repeats = 0;
+    self->adjust = 0;
+    argos_log (ARGOS_LOG_WARN, agent->name, "provider stands in", "model=%s class=%s",
+        agent->backs[self->back].settings.model, argos_provider_class_name (error->class));
+    turn_again (self, 0);
+}
+
+static int64_t
+s_wait_ms (turn_t *self, const argos_provider_error_t *error)
+{
+    agent_t *agent = self->agent;
+    int64_t base_ms = argos_setting_int (self->settings, NULL, NULL, "agent.api_backoff_ms");
+    if (base_ms <= 0)
+        base_ms = ARGOS_PROVIDER_BACKOFF_MS;
+    if (error->class == ARGOS_PE_EMPTY)
+        base_ms = base_ms * 5 / 2;
+    agent->entropy = agent->entropy * 1664525u + 1013904223u;
+    return argos_provider_backoff (error, self->repeats, base_ms, agent->entropy >> 8);
+}
+
+//  What was said before stands; silence is no failure, and is told as what it is
+static void
+s_give_up (turn_t *self, const argos_provider_error_t *error)
+{
+    turn_drop_scaffold (self);
+    if (self->begun) {
+        free (self->text);
+        self->text = self->begun;
+        self->begun = NULL;
+        self->finish = "length";
+        self->shown = false;
+    }
+    else if (error->class != ARGOS_PE_EMPTY) {
+        s_say_failure (self, error);
+        return;
+    }
+    turn_event (self, ARGOS_TURN_TEXT);
+}
+
+static void
+s_failed (turn_t *self, const argos_provider_error_t *error)
+{
+    int64_t most = argos_setting_int (self->settings, NULL, NULL, "agent.api_max_retries");
+    argos_react_state_t state = { .repeats = self->repeats,
+        .repeats_max = most > 0 ? (int) most : ARGOS_PROVIDER_RETRIES,
+        .fallback = agent_back_next (self->agent, self->back) < self->agent->back_count,
+        .adjusted = self->adjust,
+        .compressions = self->compressions,
+        .large = s_is_large (self) };
+    argos_log (ARGOS_LOG_WARN, self->agent->name, "provider", "class=%s status=%d repeat=%d",
+        argos_provider_class_name (error->class), error->status, self->repeats);
+    switch (argos_react (error, &state, &self->adjust)) {
+    case ARGOS_REACT_ADJUST:
+        turn_again (self, 0);
+        break;
+    case ARGOS_REACT_FALLBACK:
+        s_move (self, error);
+        break;
+    case ARGOS_REACT_RETRY: {
+        int64_t wait_ms = s_wait_ms (self, error);
+        self->repeats++;
+        turn_again (self, wait_ms);
+        break;
+    }
+    case ARGOS_REACT_COMPRESS:
+    default:
+        s_give_up (self, error);
+    }
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Answers
+
+static void
+s_keep (turn_t *self, const argos_answer_t *answer)
+{
+    free (self->text);
+    self->text = strndup (argos_text_str (&answer->text), answer->text.size);
+    self->finish = argos_finish_name (answer->finish);
+    json_decref (self->thought);
+    self->thought = json_object ();
+    if (answer->thinking)
+        json_object_set (self->thought, "_thinking", answer->thinking);
+    else if (answer->reasoning.size)
+        json_object_set_new (self->thought, "reasoning_content",
+            json_stringn (argos_text_str (&answer->reasoning), answer->reasoning.size));
+}
+
+//  US dollars, 0 for what has no price
+static double
+s_cost (const turn_t *self, int64_t plain, const argos_answer_t *answer)
+{
+    const json_t *settings = self->settings;
+    double sum =
+        json_number_value (argos_setting (settings, NULL, NULL, "prices.input")) * (double) plain +
+        json_number_value (argos_setting (settings, NULL, NULL, "prices.output")) *
+            (double) answer->output_tokens +
+        json_number_value (argos_setting (settings, NULL, NULL, "prices.cache_read")) *
+            (double) answer->cache_read_tokens +
+        json_number_value (argos_setting (settings, NULL, NULL, "prices.cache_write")) *
+            (double) answer->cache_write_tokens;
+    return sum / 1e6;
+}
+
+static void
+s_count (turn_t *self, const argos_answer_t *answer)
+{
+    int64_t cached = answer->cache_read_tokens + answer->cache_write_tokens;
+    int64_t plain = answer->input_tokens > cached ? answer->input_tokens - cached : 0;
+    self->input_tokens += answer->input_tokens;
+    self->output_tokens += answer->output_tokens;
+    self->cache_read += answer->cache_read_tokens;
+    self->cache_write += answer->cache_write_tokens;
+    self->reasoning_tokens += answer->reasoning_tokens;
+    if (self->back == 0)
+        self->usd += s_cost (self, plain, answer);
+}
+
+//  The text so far stands; the model goes on with it
+static bool
+s_go_on (turn_t *self, const char *words)
+{
+    if (self->continued >= CONTINUE_MAX || strlen (self->text) > BEGUN_MAX)
+        return false;
+    turn_drop_scaffold (self);
+    s_add_row (self, "assistant", self->text);
+    s_add_row (self, "user", words);
+    free (self->begun);
+    self->begun = strdup (self->text);
+    self->continued++;
+    turn_again (self, 0);
+    return true;
+}
+
+static bool
+s_nudge (turn_t *self, const argos_answer_t *answer)
+{
+    const json_t *last = json_array_get (self->rows, json_array_size (self->rows) - 1);
+    const char *role = json_string_value (json_object_get (last, "role"));
+    bool tools = role && strcmp (role, "tool") == 0;
+    if (self->nudges >= NUDGE_MAX || (!tools && !answer->reasoning.size))
+        return false;
+    self->nudges++;
+    s_add_row (self, "user", tools ? s_nudge_tools : s_nudge_thought);
+    turn_again (self, 0);
+    return true;
+}
+
+static void
+s_silent (turn_t *self, const argos_answer_t *answer)
+{
+    bool valid = self->agent->backs[self->back].settings.kind == ARGOS_PROVIDER_ANTHROPIC &&
+                 answer->ended && answer->finish == ARGOS_FINISH_STOP;
+    argos_provider_error_t error = { .class = ARGOS_PE_EMPTY };
+    snprintf (error.message, sizeof error.message, "the answer was empty");
+    if (answer->finish == ARGOS_FINISH_FILTER) {
+        error.class = ARGOS_PE_POLICY;
+        snprintf (error.message, sizeof error.message, "the provider has withheld the answer");
+        s_failed (self, &error);
+    }
+    else if (answer->finish == ARGOS_FINISH_LENGTH) {
+        self->text = strdup (answer->reasoning.size ? s_only_thought : "");
+        turn_event (self, ARGOS_TURN_TEXT);
+    }
+    else if (s_nudge (self, answer))
+        return;
+    else if (valid)
+        turn_event (self, ARGOS_TURN_TEXT);
+    else
+        s_failed (self, &error);
+}
+
+static void
+s_cut_call (turn_t *self, const argos_answer_t *answer)
+{
+    char sentence[200];
+    if (!self->recalled) {
+        self->recalled = true;
+        turn_again (self, 0);
+        return;
+    }
+    snprintf (sentence, sizeof sentence,
+        "The turn failed: Response truncated due to output length limit, in a call of %s",
+        answer->cut_call);
+    turn_fail (self, sentence);
+}
+
+static void
+s_text (turn_t *self, const argos_answer_t *answer)
+{
+    if (*answer->cut_call) {
+        s_cut_call (self, answer);
+        return;
+    }
+    if (answer->finish == ARGOS_FINISH_LENGTH && *self->text && !answer->text_full) {
+        self->shown = false;
+        if (s_go_on (self, s_go_on_limit))
+            return;
+    }
+    if (!*self->text) {
+        free (self->text);
+        self->text = NULL;
+        s_silent (self, answer);
+        return;
+    }
+    turn_drop_scaffold (self);
+    self->shown = false; //  It stands; nothing is to be dropped
+    turn_event (self, ARGOS_TURN_TEXT);
+}
+
+static void
+s_tools (turn_t *self, const argos_answer_t *answer)
+{
+    turn_drop_scaffold (self);
+    free (self->begun);
+    self->begun = NULL;
+    self->continued = self->nudges = 0;
+    self->recalled = self->shown = false;
+    if (self->iterations > argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations"))
+        turn_fail (self, "The turn failed: it needs more steps than are allowed");
+    else {
+        turn_take_calls (self, answer);
+        turn_event (self, ARGOS_TURN_TOOLS);
+    }
+}
+
+//  What broke off after text was shown is no failure: it is gone on with
+static bool
+s_broken (turn_t *self, const argos_answer_t *answer)
+{
+    if (!answer->visible || answer->call_count)
+        return false;
+    s_keep (self, answer);
+    self->shown = false;
+    self->finish = "length";
+    if (s_go_on (self, s_go_on_cut))
+        return true;
+    turn_drop_scaffold (self);
+    turn_event (self, ARGOS_TURN_TEXT);
+    return true;
+}
+
+static bool
+s_is_break (const argos_provider_error_t *error)
+{
+    return error->class == ARGOS_PE_TIMEOUT || error->class == ARGOS_PE_SERVER ||
+           error->class == ARGOS_PE_OVERLOADED;
+}
+
+void
+turn_answered (turn_t *self, argos_answer_t *answer, argos_answer_kind_t kind,
+    const argos_provider_error_t *error)
+{
+    if (error) {
+        if (!(s_is_break (error) && s_broken (self, answer)))
+            s_failed (self, error);
+        return;
+    }
+    self->iterations++;
+    if (answer->text.size || answer->call_count)
+        self->repeats = 0;
+    agent_back_works (self->agent, self->back);
+    s_count (self, answer);
+    s_keep (self, answer);
+    if (kind == ARGOS_ANSWER_TEXT)
+        s_text (self, answer);
+    else
+        s_tools (self, answer);
+}

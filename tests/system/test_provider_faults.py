@@ -1,0 +1,335 @@
+"""Each way in which a provider fails (tests/providers/fault_provider.py): what the user reads, what is stored, and what was asked again."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import pytest
+
+from conftest import ROOT, Argosd, own_settings
+from test_adapter_pyzmq import Peer, inbound
+
+pytestmark = own_settings
+
+KEY = "sk-fault-0123456789"
+FINE = "fine, thanks"
+
+
+class Faults:
+    """The process of the provider."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, str(ROOT / "tests/providers/fault_provider.py")], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.port, self.tls_port = map(int, self.process.stdout.readline().split())
+
+    def requests(self, name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/requests/{name}", timeout=10) as answer:
+            return json.load(answer)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+class Chat:
+    """A daemon with these settings, and a chat with it."""
+
+    def __init__(self, settings):
+        self.home = tempfile.mkdtemp(prefix="argos-")
+        with open(os.path.join(self.home, "argos.yaml"), "w", encoding="utf-8") as file:
+            file.write(settings)
+        self.daemon = Argosd(self.home).start(env={"FAULT_KEY": KEY})
+        self.peer = Peer(self.daemon.endpoint, "test.main")
+        self.peer.send({"type": "credit"}, {"messages": 100000, "bytes": 1 << 30})
+        self.peer.ask({"type": "serve"}, {"service": "deliver.test.main", "slots": 4})
+        self.chats = 0
+
+    def ask(self, words, new=True):
+        """One message, in a chat of its own unless new is False; (the delivery, its rows as (role, content), usage)."""
+        self.chats += new
+        header, body, _ = inbound(words)
+        body["source"]["chat_id"] = f"c{self.chats}"
+        assert self.peer.ask(header, body)[0]["type"] == "accepted"
+        _, meta, data = self.peer.receive(lambda h, _: h["type"] == "deliver.request")
+        self.peer.ask({"type": "done", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}, None, [])
+        return data
+
+    def run(self, run_id):
+        return self.peer.ask({"type": "run.get", "to": "store"}, {"run_id": run_id})[2]["run"]
+
+    def rows(self, run_id):
+        session = self.run(run_id)["session_id"]
+        return self.peer.ask({"type": "session.load", "to": "store"}, {"id": session})[2]["messages"]
+
+    def close(self):
+        self.peer.close()
+        code = self.daemon.stop()
+        shutil.rmtree(self.home, ignore_errors=True)
+        assert code == 0, self.daemon.text()
+        assert KEY not in self.daemon.text()
+
+
+def settings(faults, kind="openai", retries=2, more="", fallback="", base=None):
+    base = base or f"http://127.0.0.1:{faults.port}" + ("/v1" if kind == "openai" else "")
+    return (f"provider:\n  kind: {kind}\n  base_url: {base}\n  model: m\n  key: env:FAULT_KEY\n  stall_s: 1\n  connect_s: 1\n"
+            f"{fallback}prices:\n  input: 100000\n  output: 100000\n  cache_read: 10000\n"
+            f"agent:\n  api_max_retries: {retries}\n  api_backoff_ms: 10\n{more}")
+
+
+@pytest.fixture(scope="module")
+def faults():
+    faults = Faults()
+    yield faults
+    faults.close()
+
+
+def chat_fixture(**options):
+    @pytest.fixture(scope="module")
+    def chat(faults):
+        fallback = options.get("fallback", "").replace("PORT", str(faults.port))
+        chat = Chat(settings(faults, **{**options, "fallback": fallback}))
+        yield chat
+        chat.close()
+    return chat
+
+
+openai = chat_fixture()
+anthropic = chat_fixture(kind="anthropic")
+standby = chat_fixture(fallback="fallback_providers:\n  - kind: openai\n    base_url: http://127.0.0.1:PORT/v1\n    model: standby\n    key: env:FAULT_KEY\n")
+
+USER, TOOL, CALL = ("user", None), ("tool", "from-the-tool"), ("assistant", "")
+PLAIN = [USER, ("assistant", FINE)]
+WITH_TOOL = [USER, CALL, TOOL, ("assistant", FINE)]
+
+
+def failed(words, kind):
+    return f"The turn failed: {kind}: {words}"
+
+
+# name: (what the user reads, the rows that are stored, how many requests there were)
+ROWS = {
+    "ok": (FINE, PLAIN, 1),
+    "delays": ("slowly", [USER, ("assistant", "slowly")], 1),
+    "split_bytes": ("h\u00e9\U0001f600", [USER, ("assistant", "h\u00e9\U0001f600")], 1),
+    "comments": ("well", [USER, ("assistant", "well")], 1),
+    "repeated_name": (FINE, WITH_TOOL, 2),
+    "index_zero": (FINE, [USER, CALL, TOOL, ("tool", "second"), ("assistant", FINE)], 2),
+    "no_id": (FINE, WITH_TOOL, 2),
+    "no_index": (FINE, WITH_TOOL, 2),
+    "object_arguments": (FINE, WITH_TOOL, 2),
+    "bad_arguments": (FINE, WITH_TOOL, 2),
+    "garbage_arguments": (FINE, [USER, CALL, ("tool", "not valid JSON"), ("assistant", FINE)], 2),
+    "unknown_tool": (FINE, [USER, CALL, ("tool", "no tool of that name"), ("assistant", FINE)], 2),
+    "same_call_twice": (FINE, WITH_TOOL, 2),
+    "finish_stop_with_call": (FINE, WITH_TOOL, 2),
+    "no_finish": (FINE, PLAIN, 1),
+    "no_usage": (FINE, PLAIN, 1),
+    "usage_null": (FINE, PLAIN, 1),
+    "choices_missing": (FINE, PLAIN, 1),
+    "not_streamed": (FINE, PLAIN, 1),
+    "surrogates": ("a\U0001f600b\ufffdc", [USER, ("assistant", "a\U0001f600b\ufffdc")], 1),
+    "reasoning": (FINE, WITH_TOOL, 2),
+    "cached": (FINE, PLAIN, 1),
+    "stall": (FINE, PLAIN, 2),
+    "silent": (FINE, PLAIN, 2),
+    "keep_alive_only": (FINE, PLAIN, 2),
+    "stall_in_call": (FINE, WITH_TOOL, 3),
+    "drop_before": (FINE, PLAIN, 2),
+    "drop_after_head": (FINE, PLAIN, 2),
+    "drop_in_line": (FINE, PLAIN, 2),
+    "drop_in_text": (FINE, PLAIN, 2),
+    "end_in_text": (FINE, PLAIN, 2),
+    "drop_in_call": (FINE, WITH_TOOL, 3),
+    "drop_in_call_for_ever": (failed("", "timeout"), [], 3),
+    "empty_body": (FINE, PLAIN, 2),
+    "network_error_event": (FINE, PLAIN, 2),
+    "overload_event": (FINE, PLAIN, 2),
+    "auth_event": ("Invalid API key", [], 1),
+    "auth_401": ("Provider authentication failed: Incorrect API key provided (HTTP 401)", [], 1),
+    "auth_403": ("Provider authentication failed: Forbidden (HTTP 403)", [], 1),
+    "billing_403": (failed("Key limit exceeded (HTTP 403)", "billing"), [], 1),
+    "billing_402": (failed("Payment required (HTTP 402)", "billing"), [], 1),
+    "quota_402": (FINE, PLAIN, 2),
+    "billing_429": (failed("You exceeded your current quota (HTTP 429)", "billing"), [], 1),
+    "rate_seconds": (FINE, PLAIN, 2),
+    "rate_date": (FINE, PLAIN, 2),
+    "rate_window": (FINE, PLAIN, 2),
+    "rate_reset_header": (FINE, PLAIN, 2),
+    "rate_for_ever": (failed("Rate limit reached (HTTP 429), after 2 repeats", "rate_limit"), [], 3),
+    "overloaded_429": (FINE, PLAIN, 2),
+    "overloaded_503": (FINE, PLAIN, 2),
+    "overloaded_529": (FINE, PLAIN, 2),
+    "server_500": (FINE, PLAIN, 2),
+    "html_502": (FINE, PLAIN, 2),
+    "html_502_for_ever": (failed("the provider answered with a web page instead of JSON (HTTP 502), after 2 repeats", "server_error"), [], 3),
+    "request_502": (failed("Unknown parameter: top_k (HTTP 502)", "format_error"), [], 1),
+    "model_404": (failed("/v1/chat/completions answers: The model `m` does not exist (HTTP 404)", "model_not_found"), [], 1),
+    "bare_404": (failed("/v1/chat/completions answers: 404 page not found (HTTP 404)", "not_found"), [], 1),
+    "policy_404": ("No endpoints found matching your data policy", [], 1),
+    "safety_400": (failed("Rejected by our safety system (HTTP 400)", "content_policy_blocked"), [], 1),
+    "format_422": ("field required", [], 1),
+    "format_400": (failed("messages.0.content: this is a long sentence", "format_error"), [], 1),
+    "error_in_200": (FINE, PLAIN, 2),
+    "html_200": (failed("the provider answered with a web page instead of JSON", "format_error"), [], 1),
+    "no_choices_200": (failed("the provider's answer has no choices", "format_error"), [], 1),
+    "text_error": (failed("plainly wrong, and said in a string", "format_error"), [], 1),
+    "wrapped_error": ("does not exist", [], 1),
+    "odd_error": (failed('["a",{"b":1}] (HTTP 400)', "format_error"), [], 1),
+    "no_stream_options": (FINE, PLAIN, 2),
+    "no_streaming": (FINE, PLAIN, 2),
+    "grammar": (FINE, PLAIN, 2),
+    "depth": ("The turn failed: format_error", [], 1),
+    "long_line": (failed("the provider sent a line over 1 MiB", "format_error"), [], 1),
+    "length": (FINE, PLAIN, 2),
+    "length_for_ever": ("more more more more ", [USER, ("assistant", "more more more more ")], 4),
+    "thought_out": ("used up its whole output for thinking", [USER, ("assistant", "used up its whole output for thinking")], 1),
+    "cut_arguments": (FINE, WITH_TOOL, 3),
+    "cut_arguments_for_ever": ("Response truncated due to output length limit, in a call of terminal", [], 2),
+    "cut_but_said_tools": (FINE, WITH_TOOL, 3),
+    "empty": (FINE, PLAIN, 2),
+    "empty_for_ever": ("without a response", [USER], 3),
+    "only_thought": (FINE, PLAIN, 2),
+    "empty_after_tools": (FINE, WITH_TOOL, 3),
+    "filtered": (failed("the provider has withheld the answer", "content_policy_blocked"), [], 1),
+}
+
+ANTHROPIC = {
+    "a_ok": (FINE, PLAIN, 1),
+    "a_tools": (FINE, WITH_TOOL, 2),
+    "a_empty_input": (FINE, [USER, CALL, ("tool", None), ("assistant", FINE)], 2),
+    "a_overloaded_event": (FINE, PLAIN, 2),
+    "a_overloaded_529": (FINE, PLAIN, 2),
+    "a_unknown_event": (FINE, PLAIN, 1),
+    "a_pings": (FINE, PLAIN, 1),
+    "a_max_tokens": (FINE, PLAIN, 2),
+    "a_refusal": (failed("the provider has withheld the answer", "content_policy_blocked"), [], 1),
+    "a_empty": ("without a response", [USER], 1),
+    "a_cut": (FINE, PLAIN, 2),
+    "a_cut_call": (FINE, WITH_TOOL, 3),
+    "a_signature": (FINE, WITH_TOOL, 3),
+    "a_malformed": ("The turn failed: format_error", [], 1),
+}
+
+
+#  Those that say when to come again: what was asked for, not our own 10 ms
+WAITS = {"quota_402", "rate_seconds", "rate_window", "rate_reset_header", "overloaded_503", "html_502"}
+
+
+def check(chat, faults, name, expected):
+    words, rows, requests = expected
+    start = time.monotonic()
+    data = chat.ask(f"please @{name}")
+    assert name not in WAITS or time.monotonic() - start >= 0.9
+    stored = chat.rows(data["run_id"])
+    assert words in data["text"], (data, faults.requests(name))
+    assert len(faults.requests(name)) == requests
+    assert [row["role"] for row in stored] == [role for role, _ in rows], stored
+    for row, (role, content) in zip(stored, rows):
+        assert content is None or (content in (row.get("content") or "") if role == "tool" or "used up" in content
+                                   else (row.get("content") or "") == content), stored
+    run = chat.run(data["run_id"])
+    assert run["state"] == ("failed" if data["kind"] == "error" else "completed"), run
+    return data, stored
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_openai(openai, faults, name):
+    check(openai, faults, name, ROWS[name])
+
+
+@pytest.mark.parametrize("name", ANTHROPIC)
+def test_anthropic(anthropic, faults, name):
+    check(anthropic, faults, name, ANTHROPIC[name])
+
+
+@pytest.mark.parametrize("name, requests", [
+    ("auth_401", 1), ("billing_402", 1), ("model_404", 1), ("safety_400", 1), ("bare_404", 1), ("html_502_for_ever", 3),
+    ("drop_in_call_for_ever", 3), ("empty_for_ever", 1),
+])
+def test_another_provider_stands_in(standby, faults, name, requests):
+    before = len(faults.requests(name))
+    data = standby.ask(f"please @{name}")
+    assert data["text"] == "standing in"
+    assert len(faults.requests(name)) - before == requests
+    assert all(request["model"] == "m" for request in faults.requests(name))
+    assert faults.requests("standby_" + name)[-1]["model"] == "standby"
+    assert standby.ask("please @ok")["text"] == FINE  # The next turn begins with the first one again
+
+
+def test_what_helps_no_other_provider_is_said_at_once(standby, faults):
+    for name in ("format_400", "policy_404"):
+        assert standby.ask(f"please @{name}")["kind"] == "error"
+        assert not faults.requests("standby_" + name)
+
+
+def test_what_is_not_supported_is_left_out(openai, faults):
+    openai.ask("please @no_stream_options") if not faults.requests("no_stream_options") else None
+    first, second = faults.requests("no_stream_options")[-2:]
+    assert "stream_options" in first and "stream_options" not in second
+    first, second = faults.requests("no_streaming")[-2:] if faults.requests("no_streaming") else (openai.ask("@no_streaming"), None)
+    assert first["stream"] is True and second["stream"] is False
+
+
+def test_after_too_many_requests_the_first_provider_cools_down(standby, faults):
+    before, asked = len(faults.requests("ok")), len(faults.requests("rate_for_ever"))
+    assert standby.ask("please @rate_for_ever")["text"] == "standing in"
+    assert standby.ask("please @ok")["text"] == "standing in"
+    assert len(faults.requests("ok")) == before and len(faults.requests("rate_for_ever")) == asked + 1
+
+
+def test_thoughts_go_back_to_who_has_thought_them(openai, anthropic, faults):
+    openai.ask("please @reasoning") if not faults.requests("reasoning") else None
+    call = faults.requests("reasoning")[1]["messages"][-2]
+    assert call["tool_calls"] and call["reasoning_content"] == "hmm yes"
+    anthropic.ask("please @a_tools") if not faults.requests("a_tools") else None
+    blocks = faults.requests("a_tools")[1]["messages"][-2]["content"]
+    assert blocks[0] == {"type": "thinking", "thinking": "let me see", "signature": "c2ln"}
+    assert blocks[1]["type"] == "tool_use" and blocks[1]["input"] == {"command": "echo from-the-tool"}
+
+
+def test_cache_marks(anthropic, faults):
+    anthropic.ask("please @a_ok")
+    anthropic.ask("once more @a_ok", new=False)
+    body = faults.requests("a_ok")[-1]
+    assert body["system"][0]["cache_control"] == {"type": "ephemeral"}
+    marked = [message for message in body["messages"] if "cache_control" in message["content"][-1]]
+    assert len(marked) == min(3, len(body["messages"])) and marked[-1] is body["messages"][-1]
+
+
+def test_usage_and_cost(openai, anthropic):
+    for chat, name, expected in ((openai, "cached", (7, 4, 0, 7, 2, (7 + 7 + 4 * 0.1) / 10)), (anthropic, "a_ok", (5, 3, 2, 9, 0, (5 + 9 + 3 * 0.1) / 10))):
+        data = chat.ask(f"please @{name}")
+        session = chat.run(data["run_id"])["session_id"]
+        token = chat.daemon.operator
+        operator = Peer(chat.daemon.endpoint, "cli.usage", token)
+        row, = operator.ask({"type": "usage.get", "to": "store"}, {"id": session})[2]["usage"]
+        operator.close()
+        found = tuple(row[key] for key in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"))
+        assert found == expected[:5] and abs(row["estimated_usd"] - expected[5]) < 1e-6 and row["cost_status"] == "estimated"
+
+
+@pytest.mark.parametrize("place", ["nobody", "deaf", "tls"])
+def test_who_can_not_be_reached(faults, place):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        waiting = []
+        port = faults.tls_port if place == "tls" else listener.getsockname()[1]
+        if place == "deaf":  # Nobody accepts, and there is no room to wait
+            listener.listen(0)
+            for _ in range(2):
+                client = socket.socket()
+                client.setblocking(False)
+                client.connect_ex(listener.getsockname())
+                waiting.append(client)
+        chat = Chat(settings(faults, retries=1, base=f"http{'s' if place == 'tls' else ''}://127.0.0.1:{port}/v1"))
+        data = chat.ask("hello")
+        chat.close()
+        for client in waiting:
+            client.close()
+    assert data["kind"] == "error" and "The turn failed: " in data["text"] and "not sent" in data["text"] and "after 1 repeats" in data["text"]
