@@ -15,7 +15,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static const char help[] =
+//  In pieces, because a string of C has a longest length
+
+static const char *const help[] = {
     "argos chat [--chat NAME]          talk to the agent; NAME is another conversation (main)\n"
     "argos status                      what the daemon does\n"
     "argos top [--once]                what it does, each second (m l o w b n sort, q ends)\n"
@@ -48,7 +50,12 @@ static const char help[] =
     "argos db backup [FILE]            a checked copy, also while the daemon runs\n"
     "argos db restore FILE             put a backup in its place; the daemon must not run\n"
     "argos db compact                  give free pages back\n"
-    "argos db query SQL [--file F]     ask a snapshot of it; or a backup\n"
+    "argos db query SQL [--file F]     ask a snapshot of it; or a backup\n",
+    "argos send TARGET TEXT|-          say it in chats: platform:chat[:thread], an alias, home, "
+    "all, or\n"
+    "                                  several with commas; --no-mirror, --force\n"
+    "argos channels [list]             chats that somebody has spoken from\n"
+    "argos channels alias NAME [TARGET]  another name for a chat; without TARGET it is forgotten\n"
     "argos deliveries [list [STATE]]   what was sent to people; waiting, refused, unknown, gone\n"
     "argos deliveries show ID          one of them\n"
     "argos deliveries resend ID        send what was refused, or is unknown, once more\n"
@@ -76,7 +83,8 @@ static const char help[] =
     "argos help | --version\n"
     "\n"
     "Each takes --home DIR (the folder of argosd; else $ARGOS_HOME, else ~/.argos) and --json.\n"
-    "Exit: 0 done, 1 failed or refused, 2 usage, 69 no daemon is running.\n";
+    "Exit: 0 done, 1 failed or refused, 2 usage, 69 no daemon is running.\n"
+};
 
 static const struct {
     const char *name;              //  First word
@@ -88,6 +96,8 @@ static const struct {
     { "runs", argos_command_runs, false },
     { "sessions", argos_command_sessions, true },
     { "db", argos_command_db, true },
+    { "send", argos_command_send, true },
+    { "channels", argos_command_channels, false },
     { "deliveries", argos_command_deliveries, false },
     { "dead", argos_command_dead, false },
     { "import", argos_command_import, true },
@@ -155,7 +165,8 @@ main (int argc, char **argv)
         return argos_cli_usage (&cli, "--home needs a folder");
     const char *word = left > 1 ? argv[1] : "";
     if (strcmp (word, "help") == 0 || strcmp (word, "--help") == 0 || strcmp (word, "-h") == 0) {
-        fputs (help, stdout);
+        for (size_t i = 0; i < sizeof help / sizeof *help; i++)
+            fputs (help[i], stdout);
         return CLI_OK;
     }
     if (strcmp (word, "--version") == 0) {

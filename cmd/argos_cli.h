@@ -116,7 +116,8 @@ argos_cli_command_t argos_command_chat;
 argos_cli_command_t argos_command_status;
 argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_db;
-argos_cli_command_t argos_command_dead, argos_command_deliveries;
+argos_cli_command_t argos_command_dead, argos_command_deliveries, argos_command_send,
+    argos_command_channels;
 argos_cli_command_t argos_command_import;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_sessions;

@@ -58,6 +58,10 @@ static void
 s_handle_lease (void *arg, const argos_peer_msg_t *msg)
 {
     agent_t *self = (agent_t *) arg;
+    if (strcmp (msg->type, "session.note") == 0) {
+        agent_note (self, msg);
+        return;
+    }
     turn_t *turn = turn_new (self, msg);
     turn->refs++;
     if (*turn->run_id)
@@ -82,7 +86,7 @@ static void
 s_handle_lost (void *arg, argos_lease_t *lease)
 {
     agent_t *self = (agent_t *) arg;
-    turn_t *turn = (turn_t *) argos_lease_data (lease);
+    turn_t *turn = agent_note_lost (self, lease) ? NULL : (turn_t *) argos_lease_data (lease);
     if (turn)
         turn_lost (turn);
     agent_arm (self);
@@ -211,7 +215,7 @@ s_copy_config (agent_t *self, const argos_agent_config_t *config)
 static agent_t *
 s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
 {
-    static const char *const types[] = { "turn.request", "turn.stop", "session.end",
+    static const char *const types[] = { "turn.request", "turn.stop", "session.end", "session.note",
         "question.answer", NULL };
     agent_t *self = (agent_t *) calloc (1, sizeof *self);
     if (!self)

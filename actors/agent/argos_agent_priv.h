@@ -24,6 +24,7 @@
 
 typedef struct agent agent_t;
 typedef struct turn turn_t;
+typedef struct note note_t;
 
 typedef enum {
     JOB_NONE,    //  Nothing
@@ -192,6 +193,7 @@ struct agent {
     json_t *prompt_settings;        //  What it was built of
     char prompt_hash[65];           //  Of it
     argos_due_t due;                //  Timers of turns
+    note_t *notes;                  //  Being written down
     turn_t *turns;                  //  All that are not over
     size_t turn_count;              //  How many
     uint32_t entropy;               //  For the jitter of a backoff
@@ -359,6 +361,12 @@ void parts_drop_questions (parts_t *self, const turn_t *turn);
 //  argos_agent_parts.c
 void parts_started (parts_t *self, const turn_t *turn, const tool_t *tool);
 void parts_of_job (const turn_t *self, job_t job, parts_t *parts);
+
+//  argos_agent_note.c
+//  Writes down a leased session.note.
+void agent_note (agent_t *agent, const argos_peer_msg_t *msg);
+//  Whether the lease that is lost is one of a note.
+bool agent_note_lost (agent_t *agent, const argos_lease_t *lease);
 
 //  argos_agent_reply.c
 //  What the chat of the request gets of an answer, borrowed; NULL = nothing.

@@ -181,7 +181,7 @@ typedef struct {
 static char
 s_mark (char c)
 {
-    return c == '"' || c == '\'' || c == '`' ? c : 0;
+    return c == '"' || c == '\'' || c == '`' ? c : '\0';
 }
 
 //  The path of a directive whose text begins at `text`, behind the word. Returns the bytes that it
@@ -328,7 +328,7 @@ s_lines (s_reader_t *self)
         else
             s_line (self);
         if (mark && (!fence || fence == mark))
-            fence = fence ? 0 : mark;
+            fence = fence ? '\0' : mark;
         s_end_line (self);
     }
     s_end_line (self);
@@ -373,6 +373,7 @@ argos_reply_read (argos_reply_t *self, const char *text)
         abort ();
     s_lines (&reader);
     s_name_kinds (&reader);
+    reader.out[reader.length] = 0;
     self->text = s_trimmed (reader.out, reader.length);
     free (reader.out);
     if (!*self->text && !json_array_size (self->media)) {

@@ -7,6 +7,7 @@
 
 #include "argos_gate.h"
 #include "argos_pairing.h"
+#include "argos_send.h"
 #include "argos_source.h"
 
 #include <inttypes.h>
@@ -163,10 +164,13 @@ s_clear_answer (
 //  The table
 
 static const argos_ask_row_t s_table[] = {
-    { "pairing.list", "pairing.list.result", s_list_question, s_list_answer },
-    { "pairing.approve", "pairing.result", s_codes_question, s_approve_answer },
-    { "pairing.revoke", "pairing.result", s_user_question, s_revoke_answer },
-    { "pairing.clear", "pairing.result", s_codes_question, s_clear_answer },
+    { "channel.send", "channel.send.result", true, argos_send_question, argos_send_answer },
+    { "channel.list", "channel.list.result", true, argos_channels_question, argos_channels_answer },
+    { "channel.alias", "channel.alias.result", true, argos_channels_question, argos_alias_answer },
+    { "pairing.list", "pairing.list.result", false, s_list_question, s_list_answer },
+    { "pairing.approve", "pairing.result", false, s_codes_question, s_approve_answer },
+    { "pairing.revoke", "pairing.result", false, s_user_question, s_revoke_answer },
+    { "pairing.clear", "pairing.result", false, s_codes_question, s_clear_answer },
 };
 
 const argos_ask_row_t *

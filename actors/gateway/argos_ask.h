@@ -10,28 +10,33 @@
 #include "argos_errors.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARGOS_ASK_READS 2    //  Questions of a request at most
+#define ARGOS_ASK_READS 24   //  Questions of a request at most
 #define ARGOS_ASK_REASON 128 //  Bytes of a reason, terminated
 
 typedef struct {
-    const char *from;                    //  Who asks, as authenticated
-    const json_t *body;                  //  Of the request, checked by its schema
-    const json_t *read[ARGOS_ASK_READS]; //  Results of the questions
-    int64_t wall;                        //  Msec since 1970
-    uint64_t entropy;                    //  Random bits, for the key of an audit record
+    const struct argos_gateway_policy *policy; //  Settings
+    const char *id;                            //  Of the request
+    const char *from;                          //  Who asks, as authenticated
+    const json_t *body;                        //  Of the request, checked by its schema
+    const json_t *read[ARGOS_ASK_READS];       //  Results of the questions
+    const json_t *missing; //  Addresses that nobody has ever served, found out by trying
+    int64_t wall;          //  Msec since 1970
+    uint64_t entropy;      //  Random bits, for the key of an audit record
 } argos_ask_t;
 
 typedef struct {
     const char *type;   //  Of the request
     const char *result; //  Of the answer
+    bool parts;         //  The answer makes parts of a commit, not bodies of record.put
     //  Question number index to the store: its type (static), the body to *ret_body (new). NULL =
     //  that was all.
     const char *(*question) (const argos_ask_t *self, size_t index, json_t **ret_body);
     //  The answer to *ret_reply (new), or a code with a sentence in reason. Appends what is to be
-    //  written, bodies of record.put, to writes in any case.
+    //  written, bodies of record.put (or parts), to writes; parts only count with ARGOS_OK.
     argos_err_t (*answer) (
         const argos_ask_t *self, json_t **ret_reply, json_t *writes, char reason[ARGOS_ASK_REASON]);
 } argos_ask_row_t;

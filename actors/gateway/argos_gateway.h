@@ -23,7 +23,7 @@
 #define ARGOS_RUN_ID_SIZE 37     //  run_ and 32 hex digits, terminated
 #define ARGOS_GATEWAY_RANDOM 24  //  Random bytes of a case
 
-typedef struct {
+typedef struct argos_gateway_policy {
     argos_route_policy_t route; //  Who shares a session
     int queue_max;              //  Turns waiting in one session, 32 by default
     const json_t *config;       //  All settings, for argos_setting; NULL = nothing is set

@@ -12,6 +12,7 @@
 #include "argos_gate.h"
 #include "argos_gateway_ask.h"
 #include "argos_gateway_events.h"
+#include "argos_gateway_part.h"
 #include "argos_header.h"
 #include "argos_hook_event.h"
 #include "argos_incoming.h"
@@ -132,26 +133,6 @@ s_job_release (job_t *self, const char *reject)
 
 //  ---------------------------------------------------------------------------------------------
 //  Committing
-
-//  A part as the peer wants it. The strings stay with the JSON.
-
-static argos_peer_part_t
-s_part (const json_t *json)
-{
-    json_t *body = json_object_get (json, "body");
-    return (argos_peer_part_t){
-        .type = json_string_value (json_object_get (json, "type")),
-        .to = json_string_value (json_object_get (json, "to")),
-        .id = json_string_value (json_object_get (json, "id")),
-        .key = json_string_value (json_object_get (json, "key")),
-        .durable = json_is_true (json_object_get (json, "durable")),
-        .side = json_is_true (json_object_get (json, "side")),
-        .urgent = json_is_true (json_object_get (json, "urgent")),
-        .last = json_is_true (json_object_get (json, "last")),
-        .not_before = json_integer_value (json_object_get (json, "not_before")),
-        .body = json_incref (body),
-    };
-}
 
 //  Refuse the message visibly; when even that was refused, it goes to the dead letters. Returns
 //  whether the job goes on (with the parts that refuse); else it is gone.
@@ -302,7 +283,7 @@ s_job_done (job_t *self)
     size_t count = json_array_size (self->parts);
     assert (count <= ARGOS_PARTS_MAX); //  We make at most eight
     for (size_t i = 0; i < count; i++)
-        parts[i] = s_part (json_array_get (self->parts, i));
+        parts[i] = argos_gateway_part (json_array_get (self->parts, i));
     argos_err_t code = argos_lease_done (self->lease, parts, count, NULL, 0, s_on_done, self);
     self->waiting = code == ARGOS_OK;
     return code;
@@ -425,7 +406,7 @@ static void
 s_on_request (void *ctx, const argos_peer_msg_t *msg)
 {
     gateway_t *self = ctx;
-    argos_gateway_ask (argos_shell_peer (self->shell), msg);
+    argos_gateway_ask (argos_shell_peer (self->shell), &self->settings->policy, msg);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "argos_parts.h"
 #include "argos_platform.h"
 #include "argos_say.h"
+#include "argos_target.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,6 +125,9 @@ argos_gateway_open (const argos_gateway_case_t *self, const char *reason, const 
         argos_parts_store_new (parts, "route.bind",
             json_pack (
                 "{s:s, s:s, s:O}", "key", key, "session_id", target, "source", s_source (self)));
+    json_t *record = argos_target_record (s_source (self));
+    if (record)
+        argos_parts_store_new (parts, "record.put", record);
     argos_expire_arm (self, target, self->wall, parts);
 }
 

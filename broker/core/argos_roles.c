@@ -135,6 +135,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "agent.evict", "actor:cache" },
     { "operator", ARGOS_RULE_SEND, "config.get", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "peer.drain", "actor:broker" },
+    { "operator", ARGOS_RULE_SEND, "channel.*", "actor:gateway" },
     { "operator", ARGOS_RULE_SEND, "pairing.*", "actor:gateway" },
     { "operator", ARGOS_RULE_SEND, "service.pause", "actor:broker" },
     { "operator", ARGOS_RULE_SEND, "service.drop", "actor:broker" },

@@ -19,7 +19,7 @@ TABLE = "actors/base/argos_config.c"
 
 
 #  Known before their readers are there; a key that has one must go from this list
-WAITING = set("""home_channel.chat_id home_channel.name home_channel.thread_id""".split())
+WAITING = set("""""".split())
 
 
 def code():

@@ -132,23 +132,23 @@ the_first_message_opens_a_session (void **state)
     s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
     assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (
-        parts, "expect session.create route.bind run.create expect turn.request out.state");
+    s_assert_types (parts,
+        "expect session.create route.bind record.put run.create expect turn.request out.state");
     assert_string_equal (s_at (parts, 0, "body", "key"), "agent:main:test:dm:c1");
     assert_int_equal (json_integer_value (json_object_get (
                           json_object_get (json_array_get (parts, 0), "body"), "version")),
         0);
     assert_string_equal (s_at (parts, 1, "body", "id"), "20251128_000000_11223344");
     assert_string_equal (s_at (parts, 2, "body", "session_id"), "20251128_000000_11223344");
-    assert_string_equal (s_at (parts, 3, "body", "owner"), "test.main");
-    assert_string_equal (s_at (parts, 5, "key", NULL), "20251128_000000_11223344");
-    assert_string_equal (s_at (parts, 5, "to", NULL), "service:turn");
-    assert_string_equal (s_at (parts, 5, "id", NULL), s_at (parts, 3, "body", "run_id"));
-    assert_string_equal (s_at (parts, 5, "body", "deliver"), "deliver.test.main");
-    assert_string_equal (s_at (parts, 5, "body", "reply_to"), "m1");
+    assert_string_equal (s_at (parts, 4, "body", "owner"), "test.main");
+    assert_string_equal (s_at (parts, 6, "key", NULL), "20251128_000000_11223344");
+    assert_string_equal (s_at (parts, 6, "to", NULL), "service:turn");
+    assert_string_equal (s_at (parts, 6, "id", NULL), s_at (parts, 4, "body", "run_id"));
+    assert_string_equal (s_at (parts, 6, "body", "deliver"), "deliver.test.main");
+    assert_string_equal (s_at (parts, 6, "body", "reply_to"), "m1");
     assert_true (json_is_true (
-        json_object_get (json_object_get (json_array_get (parts, 5), "body"), "new_session")));
-    assert_non_null (argos_gateway_full (parts, 4));
+        json_object_get (json_object_get (json_array_get (parts, 6), "body"), "new_session")));
+    assert_non_null (argos_gateway_full (parts, 5));
     assert_null (argos_gateway_full (parts, 0));
     assert_null (argos_gateway_full (parts, -1));
     s_end (&self, parts);
@@ -169,7 +169,8 @@ the_next_message_joins_the_session_of_the_route (void **state)
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'hello'}", ENDED);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect route.reset run.create expect turn.request out.state");
+    s_assert_types (
+        parts, "expect route.reset record.put run.create expect turn.request out.state");
     s_end (&self, parts);
 }
 
@@ -301,16 +302,16 @@ new_is_one_done_with_the_end_of_the_old_session (void **state)
     s_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
     assert_int_equal (s_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect route.reset deliver.request");
+    s_assert_types (parts, "expect route.reset record.put deliver.request");
     assert_string_equal (s_at (parts, 1, "body", "key"), "agent:main:test:dm:c1");
     assert_string_equal (s_at (parts, 1, "body", "id"), "20251128_000000_11223344");
-    assert_string_equal (s_at (parts, 2, "to", NULL), "service:deliver.test.main");
-    assert_string_equal (s_at (parts, 2, "key", NULL), "c1");
-    assert_non_null (strstr (s_at (parts, 2, "body", "text"), "✨"));
+    assert_string_equal (s_at (parts, 3, "to", NULL), "service:deliver.test.main");
+    assert_string_equal (s_at (parts, 3, "key", NULL), "c1");
+    assert_non_null (strstr (s_at (parts, 3, "body", "text"), "✨"));
     s_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/new'}", NOTHING);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect session.create route.bind deliver.request");
+    s_assert_types (parts, "expect session.create route.bind record.put deliver.request");
     s_end (&self, parts);
 }
 

@@ -255,8 +255,9 @@ what_stops_a_session_closes_its_questions (void **state)
             F (SETTING, "{'record':{'version':2,'value':{'chat':{'confirm':false}}}}") };
         json_t *parts = s_say (&self, OPEN_DOOR, stops[i], facts);
         s_types (parts, types, sizeof types);
-        assert_string_equal (types, i ? "record.put record.put expect route.reset deliver.request"
-                                      : "turn.stop record.put record.put deliver.request");
+        assert_string_equal (
+            types, i ? "record.put record.put expect route.reset record.put deliver.request"
+                     : "turn.stop record.put record.put deliver.request");
         const json_t *put = s_body (parts, "record.put");
         assert_string_equal (s_text (put, "key"), "s1/q_aaaaaaaaaaaa");
         assert_string_equal (s_text (json_object_get (put, "value"), "state"), "cancelled");

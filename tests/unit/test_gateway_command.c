@@ -135,10 +135,12 @@ static const struct {
 } s_rows[] = {
 #define F(name, value) [ARGOS_FACT_##name] = value
     { "/start", { F (ROUTE, ROUTE) }, "", "" },
-    { "/new", { F (ROUTE, NOTHING) }, "expect session.create route.bind deliver.request", "✨" },
-    { "/new Trip", { F (ROUTE, EMPTY) }, "expect route.reset deliver.request", ": Trip" },
-    { "/reset", { F (ROUTE, ROUTE), F (SETTING, NO_CONFIRM) }, "expect route.reset deliver.request",
+    { "/new", { F (ROUTE, NOTHING) }, "expect session.create route.bind record.put deliver.request",
         "✨" },
+    { "/new Trip", { F (ROUTE, EMPTY) }, "expect route.reset record.put deliver.request",
+        ": Trip" },
+    { "/reset", { F (ROUTE, ROUTE), F (SETTING, NO_CONFIRM) },
+        "expect route.reset record.put deliver.request", "✨" },
     { "/new", { F (ROUTE, ROUTE) }, "record.put deliver.request", "`approve`" },
     { "/resume", { F (ROUTE, ROUTE), F (LIST, LIST) }, "deliver.request", "2. old `s0` (2)" },
     { "/resume", { F (ROUTE, ROUTE), F (LIST, "{'sessions':[]}") }, "deliver.request",
@@ -209,7 +211,8 @@ static const struct {
     { "/model", { F (ROUTE, ROUTE), F (AGENT, "{'model':'m'}") }, "deliver.request", "session: m" },
     { "/model big", { F (ROUTE, ROUTE) }, "record.put deliver.request", "uses model big" },
     { "/model big", { F (ROUTE, NOTHING) },
-        "expect session.create route.bind record.put deliver.request", "uses model big" },
+        "expect session.create route.bind record.put record.put deliver.request",
+        "uses model big" },
     { "/model big --global", { F (ROUTE, ROUTE) }, "deliver.request", "provider.model" },
     { "/model two words", { F (ROUTE, ROUTE) }, "deliver.request", "no blanks" },
     { "/model reset", { F (ROUTE, ROUTE) }, "record.put deliver.request", "configured model" },
@@ -373,13 +376,16 @@ a_destructive_command_is_done_when_it_was_confirmed (void **state)
         const char *text, *question; //  Said, and the record that waits
         const char *types, *words;   //  Parts and answer expected
     } rows[] = {
-        { "approve", ASKED ("ann"), "record.put expect route.reset deliver.request", ": Trip" },
-        { "Yes!", ASKED ("ann"), "record.put expect route.reset deliver.request", ": Trip" },
-        { "/approve", ASKED ("ann"), "record.put expect route.reset deliver.request", ": Trip" },
-        { "always", ASKED ("ann"), "record.put record.put expect route.reset deliver.request",
+        { "approve", ASKED ("ann"), "record.put expect route.reset record.put deliver.request",
             ": Trip" },
+        { "Yes!", ASKED ("ann"), "record.put expect route.reset record.put deliver.request",
+            ": Trip" },
+        { "/approve", ASKED ("ann"), "record.put expect route.reset record.put deliver.request",
+            ": Trip" },
+        { "always", ASKED ("ann"),
+            "record.put record.put expect route.reset record.put deliver.request", ": Trip" },
         { "/approve always", ASKED ("ann"),
-            "record.put record.put expect route.reset deliver.request", ": Trip" },
+            "record.put record.put expect route.reset record.put deliver.request", ": Trip" },
         { "cancel", ASKED ("ann"), "record.put deliver.request", "/new is cancelled" },
         { "/deny", ASKED ("ann"), "record.put deliver.request", "/new is cancelled" },
         //  Somebody else's question, none, other words
@@ -492,7 +498,7 @@ a_session_ends_by_itself_once (void **state)
         const char *types;                 //  Expected
         int64_t not_before;                //  Of the next one, 0 = none
     } rows[] = {
-        { IDLE, OLD, FREE, "expect route.reset session.expire", WALL_MS + 3600001 },
+        { IDLE, OLD, FREE, "expect route.reset record.put session.expire", WALL_MS + 3600001 },
         { IDLE, OLD, RUNS, "session.expire", WALL_MS + 60000 },
         { IDLE, FRESH, FREE, "session.expire", 1764287990000 + 3600001 },
         { "{" OPEN "}", OLD, FREE, "", 0 },
@@ -535,12 +541,13 @@ a_session_that_is_over_begins_anew_and_says_so (void **state)
         const char *types, *words;         //  Expected
         bool told;                         //  The model is told, too
     } rows[] = {
-        { IDLE, OLD, FREE, "expect route.reset session.expire route.resume deliver.request " TURN,
-            "◐", true },
+        { IDLE, OLD, FREE,
+            "expect route.reset record.put session.expire route.resume deliver.request " TURN, "◐",
+            true },
         { IDLE, OLD, RUNS, "expect " TURN, "", false },
         { "{" OPEN "}", OLD, FREE, "expect " TURN, "", false },
-        { "{" OPEN "}", STOPPED, FREE, "expect route.reset route.resume deliver.request " TURN,
-            "stopped", true },
+        { "{" OPEN "}", STOPPED, FREE,
+            "expect route.reset record.put route.resume deliver.request " TURN, "stopped", true },
         { "{" OPEN "}", MARKED, FREE, "expect route.resume " TURN, "", false },
         { IDLE, BEGUN, FREE, "expect route.resume deliver.request " TURN, "◐", true },
         { IDLE, BEGUN, RUNS, "expect " TURN, "", false },
