@@ -13,6 +13,7 @@
 #include "argos_cache_actor.h"
 #include "argos_child.h"
 #include "argos_gateway_actor.h"
+#include "argos_jobs_actor.h"
 #include "argos_rehearsal_actor.h"
 #include "argos_secret.h"
 #include "argos_setting.h"
@@ -37,6 +38,7 @@ typedef struct {
     bool hears;        //  It is told of new settings
     union {
         argos_tools_config_t tools;     //  .
+        argos_jobs_config_t jobs;       //  .
         argos_agent_config_t agent;     //  .
         argos_cache_config_t cache;     //  .
         argos_gateway_config_t gateway; //  .
@@ -64,6 +66,7 @@ struct argosd_peers {
     const char *core_token;                        //  For children
     const char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters
     char files[PATH_MAX];                          //  Folder of the tool attachment
+    char job_program[PATH_MAX];                    //  Program that keeps a job
     json_t *settings;                              //  At the start; ours
     int cache;                                     //  Number of the cache beside them
     argos_rehearsal_config_t rehearsal;            //  Its settings
@@ -95,6 +98,21 @@ s_settings (argosd_peers_t *self)
     if (!self->settings)
         self->settings = json_deep_copy (self->config->settings);
     return self->settings;
+}
+
+//  argos-job is beside this program, wherever that is.
+
+static void
+s_set_jobs (argosd_peers_t *self, peer_t *peer)
+{
+    ssize_t size = readlink ("/proc/self/exe", self->job_program, sizeof self->job_program - 16);
+    char *name = size > 0 ? memrchr (self->job_program, '/', (size_t) size) : NULL;
+    snprintf (name ? name : self->job_program, 16, "/argos-job");
+    peer->fn = argos_jobs_actor;
+    peer->config.jobs = (argos_jobs_config_t){ .link = peer->link,
+        .home = self->config->home,
+        .program = self->job_program,
+        .settings = self->config->settings };
 }
 
 static void
@@ -165,6 +183,7 @@ static const struct {
     const argos_platform_t *platform;         //  Of an adapter: one for each account
 } kinds[] = {
     { "tools", s_set_tools, NULL },
+    { "jobs", s_set_jobs, NULL },
     { "agent", s_set_agent, NULL },
     { "gateway", s_set_gateway, NULL },
     { "api", s_set_api, NULL },

@@ -24,7 +24,9 @@ static const char s_restarted[] = "This turn was interrupted by a restart and is
 static int64_t
 s_max_iterations (const turn_t *self)
 {
-    return argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations");
+    int64_t max = argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations");
+    int64_t own = json_integer_value (json_object_get (self->body, "max_iterations"));
+    return own > 0 && own < max ? own : max;
 }
 
 static void

@@ -37,6 +37,15 @@ parts_entry (parts_t *self, const char *run_id, const char *type, bool last, jso
 }
 
 void
+parts_records (parts_t *self, const json_t *request)
+{
+    size_t index;
+    json_t *record;
+    json_array_foreach (json_object_get (request, "settle"), index, record)
+        parts_store (self, "record.put", json_incref (record));
+}
+
+void
 parts_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery)
 {
     size_t at = self->count;

@@ -258,6 +258,7 @@ s_failed (parts_t *self, const turn_t *turn)
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "failed", "error",
             error, "usage", s_usage (turn)));
     s_account (self, turn);
+    parts_records (self, turn->body);
     s_closed (self, turn->body, turn->run_id);
     parts_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
     char told[ERROR_MAX + HINT_MAX];
@@ -280,6 +281,7 @@ s_completed (parts_t *self, const turn_t *turn)
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "completed", "output",
             text, "usage", s_usage (turn)));
     s_account (self, turn);
+    parts_records (self, turn->body);
     s_text_entry (self, turn);
     s_closed (self, turn->body, turn->run_id);
     parts_entry (self, turn->run_id, "run.completed", true,
@@ -337,6 +339,7 @@ s_stopped (parts_t *self, const turn_t *turn)
     }
     if (*turn->run_id) {
         s_account (self, turn);
+        parts_records (self, turn->body);
         s_cancelled (self, turn->body, turn->run_id, turn_own_mail (turn));
     }
     for (size_t i = 0; i < turn->mail_count; i++)

@@ -349,6 +349,8 @@ void turn_pump (turn_t *self);
 //  there is none).
 void parts_store (parts_t *self, const char *type, json_t *body);
 void parts_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t *body);
+//  The records that a turn.request wants stored with the end of its turn.
+void parts_records (parts_t *self, const json_t *request);
 void parts_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery);
 bool parts_chat (parts_t *self, const json_t *request, const char *id, json_t *body);
 

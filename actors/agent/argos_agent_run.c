@@ -128,6 +128,9 @@ s_send (turn_t *self, size_t index)
         .ttl_ms = s_ttl_ms (tool),
         .body = json_pack ("{s:s, s:s, s:s, s:s, s:O}", "run_id", self->run_id, "session_id",
             self->session, "call_id", tool->id, "name", tool->name, "arguments", tool->arguments) };
+    json_object_set (part.body, "source", json_object_get (self->body, "source"));
+    if (json_object_get (self->body, "reply_to"))
+        json_object_set (part.body, "reply_to", json_object_get (self->body, "reply_to"));
     tool->started_ms = argos_shell_now ();
     argos_err_t code = argos_peer_send (self->agent->peer, &part, s_on_result, ticket);
     if (code == ARGOS_OK) {

@@ -19,7 +19,30 @@ static const struct {
         "line\"},\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"seconds, at "
         "most 600; default 180\"},\"workdir\":{\"type\":\"string\",\"description\":\"absolute path "
         "of "
-        "the directory to run in\"}},\"required\":[\"command\"]}" },
+        "the directory to run in\"},\"background\":{\"type\":\"boolean\",\"default\":false,"
+        "\"description\":\"run it as a background job that outlives this turn; you are called "
+        "again with its result\"},\"notify_on_complete\":{\"type\":\"boolean\",\"default\":true,"
+        "\"description\":\"background: call me again when it is over\"},\"watch_patterns\":{"
+        "\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"background: call me "
+        "when a line of the output has one of these, instead\"},\"pty\":{\"type\":\"boolean\","
+        "\"default\":false,\"description\":\"background: give it a terminal that can be written "
+        "to\"}},\"required\":[\"command\"]}" },
+    { "manage_bg_jobs",
+        "List the background jobs of this chat, read the output of one, or stop one.",
+        "{\"type\":\"object\",\"properties\":{\"action\":{\"type\":\"string\",\"enum\":[\"list\","
+        "\"output\",\"kill\"]},\"job_id\":{\"type\":\"string\",\"description\":\"for output and "
+        "kill\"}},\"required\":[\"action\"]}" },
+    { "process",
+        "Watch and steer the background processes of this chat: list, poll (state and newest "
+        "output), log (output by lines), wait, kill, write or submit (a line) to its input, close "
+        "its input.",
+        "{\"type\":\"object\",\"properties\":{\"action\":{\"type\":\"string\",\"enum\":[\"list\","
+        "\"poll\",\"log\",\"wait\",\"kill\",\"write\",\"submit\",\"close\"]},\"session_id\":{"
+        "\"type\":\"string\",\"description\":\"id of the process\"},\"data\":{\"type\":\"string\","
+        "\"description\":\"for write and submit\"},\"timeout\":{\"type\":\"integer\",\"minimum\":1,"
+        "\"description\":\"for wait: seconds, at most 180\"},\"offset\":{\"type\":\"integer\","
+        "\"description\":\"for log: first line; absent: the end\"},\"limit\":{\"type\":\"integer\","
+        "\"description\":\"for log: lines\"}},\"required\":[\"action\"]}" },
     { "attachment",
         "Bring a file that the user has attached into a local folder; returns its path and, of a "
         "text, its beginning.",

@@ -39,6 +39,7 @@ static const row_t s_rows[] = {
     { "HERMES_MAX_ITERATIONS", VALUE_INT, "agent.max_iterations" },
     { "HERMES_GATEWAY_BUSY_INPUT_MODE", VALUE_TEXT, "display.busy_input_mode" },
     { "HERMES_GATEWAY_BUSY_ACK_ENABLED", VALUE_FLAG, "display.busy_ack_enabled" },
+    { "HERMES_BACKGROUND_NOTIFICATIONS", VALUE_TEXT, "display.background_process_notifications" },
     { "HERMES_RESTART_DRAIN_TIMEOUT", VALUE_INT, "gateway.drain_timeout_s" },
     { "API_SERVER_ENABLED", VALUE_FLAG, "http.enabled" },
     { "API_SERVER_HOST", VALUE_TEXT, "http.host" },

@@ -20,8 +20,8 @@
 #define ADAPTERS_MAX 64  //  Foreign adapters
 #define WORDS_MAX 64     //  Words of a command, variables of its environment
 
-static const char *const actor_names[] = { "core", "tools", "agent", "gateway", "api", "telegram",
-    NULL };
+static const char *const actor_names[] = { "core", "tools", "jobs", "agent", "gateway", "api",
+    "telegram", NULL };
 
 //  Those of them that are adapters: one actor for each account
 
@@ -207,7 +207,8 @@ s_read_node (check_t *check, const char *name, json_t *value, argos_config_node_
         argos_config_place_t *place = &node->places[node->place_count];
         if (!text || !argos_config_place (text, place))
             s_wrong (check, "nodes", name, "actors",
-                "core, tools, agent, gateway, api, telegram; with *N behind tools, agent, gateway: "
+                "core, tools, jobs, agent, gateway, api, telegram; with *N behind tools, agent, "
+                "gateway: "
                 "so many");
         else {
             node->place_count++;
@@ -239,6 +240,23 @@ s_read_bind (check_t *check, const char *block, const char *name, const json_t *
     return NULL;
 }
 
+//  Background jobs run where the tools do, when nothing else is said.
+
+static void
+s_place_jobs (argos_config_t *config)
+{
+    argos_config_node_t *home = NULL;
+    for (size_t i = 0; i < config->node_count; i++)
+        for (size_t j = 0; j < config->nodes[i].place_count; j++) {
+            if (strcmp (config->nodes[i].places[j].actor, "jobs") == 0)
+                return;
+            if (!home && strcmp (config->nodes[i].places[j].actor, "tools") == 0)
+                home = &config->nodes[i];
+        }
+    if (home && home->place_count < ARGOS_CONFIG_PLACES_MAX)
+        home->places[home->place_count++] = (argos_config_place_t){ .actor = "jobs", .count = 1 };
+}
+
 static void
 s_read_nodes (check_t *check, argos_config_t *config, json_t *nodes)
 {
@@ -264,6 +282,7 @@ s_read_nodes (check_t *check, argos_config_t *config, json_t *nodes)
     }
     if (cores != 1)
         s_wrong (check, "nodes", NULL, NULL, "the actor core exactly once");
+    s_place_jobs (config);
 }
 
 //  ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "argos_actor.h"
 #include "argos_fetch.h"
 #include "argos_header.h"
+#include "argos_jobs_tool.h"
 #include "argos_log.h"
 #include "argos_setting.h"
 #include "argos_shell.h"
@@ -28,6 +29,7 @@
 #define TIMEOUT_MAX_MS 600000 //  Longest that may be stated, unless the default is longer
 #define READY_MS 10000        //  The broker has to welcome us within this
 #define READ_TTL_MS 10000     //  Patience with the store
+#define LAUNCH_TTL_MS 30000   //  Patience with the start of a background job
 
 typedef struct call call_t;
 typedef struct tools tools_t;
@@ -163,8 +165,6 @@ s_problem (const tools_t *self, const json_t *body, const json_t *arguments)
         return "`command` is missing: a string with the command line";
     if (json_string_length (json_object_get (arguments, "command")) != strlen (command))
         return "`command` contains a NUL";
-    if (json_is_true (json_object_get (arguments, "background")))
-        return "background commands are not available; run it in the foreground";
     if (s_timeout_ms (self, body, arguments) < 0)
         return "`timeout` is out of range: a number of seconds, at most 600";
     if (self->count >= CALLS_MAX)
@@ -189,9 +189,49 @@ s_call_new (tools_t *self, const argos_peer_msg_t *msg)
 }
 
 static void
+s_on_launched (void *arg, const argos_peer_answer_t *answer)
+{
+    call_t *call = arg;
+    tools_t *self = call->tools;
+    char error[256];
+    snprintf (error, sizeof error, "The background job was not started (%s).",
+        argos_err_name (answer->code));
+    if (!self->stopping)
+        argos_peer_reply_to (argos_shell_peer (self->shell), call->from, call->id, "tool.result",
+            answer->code == ARGOS_OK ? json_incref (answer->body) : argos_jobs_tool_error (error));
+    s_call_destroy (self, &call);
+}
+
+//  A command for the background is the jobs actor's, whose answer is ours.
+
+static void
+s_launch (tools_t *self, const argos_peer_msg_t *msg)
+{
+    if (self->count >= CALLS_MAX) {
+        s_refuse (self, msg, "too many commands run already");
+        return;
+    }
+    call_t *call = s_call_new (self, msg);
+    argos_peer_part_t part = { .type = "tool.call",
+        .to = "service:job",
+        .ttl_ms = LAUNCH_TTL_MS,
+        .body = json_incref (msg->body) };
+    argos_err_t code = argos_peer_send (argos_shell_peer (self->shell), &part, s_on_launched, call);
+    if (code != ARGOS_OK) {
+        argos_peer_answer_t answer = { .code = code };
+        s_on_launched (call, &answer);
+    }
+}
+
+static void
 s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
 {
+    bool marked;
     const json_t *arguments = json_object_get (msg->body, "arguments");
+    if (argos_jobs_is_background (arguments, &marked)) {
+        s_launch (self, msg);
+        return;
+    }
     const char *problem = s_problem (self, msg->body, arguments);
     const char *workdir = json_string_value (json_object_get (arguments, "workdir"));
     char reason[256];
@@ -273,7 +313,7 @@ s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
             continue;
         if (call->terminal)
             argos_terminal_cancel (call->terminal, argos_shell_now ());
-        else {
+        else if (call->fetch) {
             argos_peer_reply_to (argos_shell_peer (self->shell), call->from, call->id,
                 "tool.result",
                 json_pack ("{s:s, s:s, s:s}", "output", "", "error", "cancelled", "status",
@@ -370,8 +410,10 @@ s_kill_all (tools_t *self)
     DL_FOREACH (self->calls, call)
         if (call->terminal)
             argos_terminal_cancel (call->terminal, argos_shell_now ());
+    //  A launch is freed by its answer, which the end of the peer brings
     DL_FOREACH_SAFE (self->calls, call, next)
-        s_call_destroy (self, &call);
+        if (call->terminal || call->fetch)
+            s_call_destroy (self, &call);
 }
 
 void

@@ -92,10 +92,12 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "observer", ARGOS_RULE_SEND, "status.get", "store" },
     { "observer", ARGOS_RULE_SEND, "run.get", "store" },
     { "observer", ARGOS_RULE_SEND, "run.list", "store" },
+    { "observer", ARGOS_RULE_SEND, "job.list", "service:job" },
     { "observer", ARGOS_RULE_READ, "", ">" },
     { "observer", ARGOS_RULE_READ, "", "run.>" },
     { "observer", ARGOS_RULE_READ, "", "out.>" },
     { "observer", ARGOS_RULE_READ, "", "hook.>" },
+    { "observer", ARGOS_RULE_READ, "", "job.>" },
     { "observer", ARGOS_RULE_WILDCARD, "", "" },
 
     //  The command line of who runs the daemon
@@ -142,6 +144,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "config.reload", "actor:daemon" },
     { "operator", ARGOS_RULE_SEND, "daemon.restart", "service:daemon" },
     { "operator", ARGOS_RULE_SEND, "hook.command", "actor:hooks" },
+    { "operator", ARGOS_RULE_SEND, "job.*", "service:job" },
     { "operator", ARGOS_RULE_LEASE, "", "deliver.{platform}.{account}" },
     { "operator", ARGOS_RULE_SEND, "receipt.put", "store" },
 
@@ -153,7 +156,8 @@ const char *const argos_roles_ipc[] = { "adapter", "client", "tool", NULL };
 const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", "job", "deliver",
     "tool", "daemon", NULL };
 
-const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", "agent", NULL };
+const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", "job", "agent",
+    NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
     "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", "daemon", "hooks", NULL };
