@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #define SLOTS 1000         //  Default of turns at a time
@@ -186,6 +187,7 @@ s_agent_destroy (agent_t **self_p)
     explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
     for (size_t i = 0; i < ARGOS_FALLBACKS_MAX; i++)
         explicit_bzero (self->config.fallbacks[i].key, sizeof self->config.fallbacks[i].key);
+    argos_approval_policy_destroy (&self->policy);
     json_decref (self->settings);
     json_decref (self->keys);
     json_decref (self->prompt);
@@ -212,6 +214,19 @@ s_copy_config (agent_t *self, const argos_agent_config_t *config)
             self->config.max_iterations);
 }
 
+//  Tools may not end this process
+static argos_approval_policy_t *
+s_policy_new (void)
+{
+    char self[24], problem[256];
+    snprintf (self, sizeof self, "%ld", (long) getpid ());
+    argos_approval_policy_t *policy =
+        argos_approval_policy_new (NULL, self, problem, sizeof problem);
+    if (!policy)
+        argos_log (ARGOS_LOG_ERROR, "agent", "no policy for approvals", "reason=\"%s\"", problem);
+    return policy;
+}
+
 static agent_t *
 s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
 {
@@ -234,7 +249,8 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
     argos_link_apply (&config->link, "agent", &peer, self->name);
     agent_find_cache (self);
     self->shell = argos_shell_new (pipe, &peer);
-    if (!self->shell || !agent_backs_new (self)) {
+    self->policy = s_policy_new ();
+    if (!self->shell || !self->policy || !agent_backs_new (self)) {
         s_agent_destroy (&self);
         return NULL;
     }

@@ -131,22 +131,18 @@ s_open (parts_t *self, const turn_t *turn)
                 1));
 }
 
-//  What of a call people get to see: its command, or its arguments
-static void
-s_preview (const tool_t *tool, char *target)
+void
+parts_preview (const tool_t *tool, char *target, size_t size)
 {
-    char clean[512];
+    char clean[4096];
     const char *command = json_string_value (json_object_get (tool->arguments, "command"));
     char *dump = command ? NULL : json_dumps (tool->arguments, JSON_COMPACT);
     argos_log_redact (command ? command : dump ? dump : "", clean, sizeof clean);
     free (dump);
-    size_t size = argos_utf8_cut (clean, strlen (clean), 200);
-    memcpy (target, clean, size);
-    target[size] = 0;
     argos_text_t valid; //  The redaction may have cut a sequence at its own limit
-    argos_text_init (&valid, 200);
-    argos_utf8_add (&valid, target, size);
-    snprintf (target, 201, "%s", argos_text_str (&valid));
+    argos_text_init (&valid, size - 1);
+    argos_utf8_add (&valid, clean, argos_utf8_cut (clean, strlen (clean), size - 1));
+    snprintf (target, size, "%s", argos_text_str (&valid));
     argos_text_clear (&valid);
 }
 
@@ -157,7 +153,7 @@ parts_started (parts_t *self, const turn_t *turn, const tool_t *tool)
     char preview[201];
     if (!tool->known || tool->broken)
         return;
-    s_preview (tool, preview);
+    parts_preview (tool, preview, sizeof preview);
     parts_entry (self, turn->run_id, "tool.started", false,
         json_pack (
             "{s:s, s:s, s:s}", "tool", tool->name, "tool_call_id", tool->id, "preview", preview));

@@ -8,6 +8,7 @@
 #define ARGOS_AGENT_PRIV_H
 
 #include "argos_agent_actor.h"
+#include "argos_approval.h"
 #include "argos_delta.h"
 #include "argos_due.h"
 #include "argos_setting.h"
@@ -131,6 +132,7 @@ struct turn {
     json_t *rows;                        //  Conversation for the next call
     int64_t load_after;                  //  Last row that was loaded
     json_t *open;                        //  {id: call} of this run without a result, at the start
+    json_t *grants;                      //  Patterns that are allowed; NULL = not read yet
     size_t finding;                      //  Records that are on their way
     bool find_failed;                    //  One of them could not be read
     json_t *unknown;                     //  Tool rows that say that an outcome is unknown
@@ -177,28 +179,29 @@ struct turn {
 };
 
 struct agent {
-    char name[ARGOS_NAME_MAX + 1];  //  Ours
-    argos_agent_config_t config;    //  Own copy
-    zsock_t *pipe;                  //  To the owner
-    bool told;                      //  READY has been said
-    argos_shell_t *shell;           //  Loop
-    argos_peer_t *peer;             //  Its peer
-    back_t backs[AGENT_BACKS_MAX];  //  Providers; the first is the configured one
-    size_t back_count;              //  How many
-    json_t *settings;               //  The newest settings
-    json_t *tools;                  //  What is offered to the model
-    char cache[ARGOS_NAME_MAX + 8]; //  Address of the cache beside us
-    json_t *keys;                   //  Settings that shape a prompt
-    json_t *prompt;                 //  As it is built now; NULL = not yet
-    json_t *prompt_settings;        //  What it was built of
-    char prompt_hash[65];           //  Of it
-    argos_due_t due;                //  Timers of turns
-    note_t *notes;                  //  Being written down
-    turn_t *turns;                  //  All that are not over
-    size_t turn_count;              //  How many
-    uint32_t entropy;               //  For the jitter of a backoff
-    bool draining;                  //  Nothing new; DRAINED has to be said
-    char drain_run[37];             //  A turn that is not waited for, "" = none
+    char name[ARGOS_NAME_MAX + 1];   //  Ours
+    argos_agent_config_t config;     //  Own copy
+    zsock_t *pipe;                   //  To the owner
+    bool told;                       //  READY has been said
+    argos_shell_t *shell;            //  Loop
+    argos_peer_t *peer;              //  Its peer
+    back_t backs[AGENT_BACKS_MAX];   //  Providers; the first is the configured one
+    size_t back_count;               //  How many
+    json_t *settings;                //  The newest settings
+    argos_approval_policy_t *policy; //  Which calls are dangerous
+    json_t *tools;                   //  What is offered to the model
+    char cache[ARGOS_NAME_MAX + 8];  //  Address of the cache beside us
+    json_t *keys;                    //  Settings that shape a prompt
+    json_t *prompt;                  //  As it is built now; NULL = not yet
+    json_t *prompt_settings;         //  What it was built of
+    char prompt_hash[65];            //  Of it
+    argos_due_t due;                 //  Timers of turns
+    note_t *notes;                   //  Being written down
+    turn_t *turns;                   //  All that are not over
+    size_t turn_count;               //  How many
+    uint32_t entropy;                //  For the jitter of a backoff
+    bool draining;                   //  Nothing new; DRAINED has to be said
+    char drain_run[37];              //  A turn that is not waited for, "" = none
 };
 
 //  A list of parts under construction
@@ -242,6 +245,10 @@ void turn_load (turn_t *self);
 void turn_found (turn_t *self);
 //  All that a turn needs is here: this event, unless it has been stopped meanwhile.
 void turn_ready (turn_t *self, argos_turn_event_t event);
+
+//  argos_agent_grants.c
+//  Reads what has been allowed; then turn_decide.
+void turn_read_grants (turn_t *self);
 
 //  argos_agent_question.c
 //  Which calls of the newest answer are to be asked for; raises DECIDED.
@@ -362,6 +369,8 @@ void parts_drop_questions (parts_t *self, const turn_t *turn);
 
 //  argos_agent_parts.c
 void parts_started (parts_t *self, const turn_t *turn, const tool_t *tool);
+//  What of a call people get to see, without secrets: its command, or its arguments.
+void parts_preview (const tool_t *tool, char *target, size_t size);
 void parts_of_job (const turn_t *self, job_t job, parts_t *parts);
 
 //  argos_agent_note.c

@@ -6,6 +6,7 @@
 //  that is used without a result of its call means that the outcome is unknown.
 
 #include "argos_agent_priv.h"
+#include "argos_approval.h"
 #include "argos_question.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define TIMEOUT_S 300     //  Of a question without settings
+#define PREVIEW_MAX 1500  //  Bytes of a call that people see before they allow it
 #define CLARIFY_CHOICES 4 //  Choices that the model may offer
 
 static const char s_denied[] = "BLOCKED: The user has denied this. It was not run. Do not try it "
@@ -120,15 +122,67 @@ s_clarify (turn_t *self, tool_t *tool)
     }
 }
 
+//  What people see before they allow a call: why it is asked for, what would run, and how to answer
+static void
+s_ask_approval (turn_t *self, tool_t *tool, const argos_approval_t *judged)
+{
+    char preview[PREVIEW_MAX + 1];
+    parts_preview (tool, preview, sizeof preview);
+    json_t *text = json_sprintf ("%s\n\n%s: %s\n\n/approve, /approve session, /approve always or "
+                                 "/deny",
+        judged->text, tool->name, preview);
+    json_t *options = argos_question_approval_options (false);
+    argos_question_t members = { .kind = "approval",
+        .text = json_string_value (text),
+        .grant = judged->key,
+        .options = options,
+        .deadline =
+            s_deadline (argos_setting_int (self->settings, NULL, NULL, "approvals.timeout_s")) };
+    s_ask (self, tool, &members);
+    json_decref (options);
+    json_decref (text);
+}
+
+//  Returns false when the grants have to be read first
+static bool
+s_judge (turn_t *self, tool_t *tool)
+{
+    argos_approval_t judged;
+    const char *mode = argos_setting_text (self->settings, NULL, NULL, "approvals.mode");
+    argos_approval_call_t call = { .tool = tool->name,
+        .arguments = tool->arguments,
+        .mode = argos_approval_mode (mode),
+        .yolo = json_is_true (json_object_get (self->body, "yolo")),
+        .unattended = !s_can_ask (self),
+        .grants = self->grants,
+        .home = getenv ("HOME") };
+    argos_approval_judge (self->agent->policy, &call, &judged);
+    if (judged.verdict == ARGOS_APPROVAL_ALLOW)
+        return true;
+    if (!self->grants && !judged.floor)
+        return false;
+    tool->denied = judged.verdict == ARGOS_APPROVAL_DENY;
+    if (tool->denied)
+        tool_set_result (tool, tool_result ("blocked", judged.text));
+    else
+        s_ask_approval (self, tool, &judged);
+    return true;
+}
+
 void
 turn_decide (turn_t *self)
 {
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
-        if (tool->broken || tool->result)
+        tool->denied = tool->denied || tool->result;
+        if (tool->broken || tool->result || tool->question || !tool->known)
             continue;
         if (strcmp (tool->name, "clarify") == 0)
             s_clarify (self, tool);
+        else if (!s_judge (self, tool)) {
+            turn_read_grants (self);
+            return;
+        }
     }
     turn_event (self, ARGOS_TURN_DECIDED);
 }
@@ -385,6 +439,10 @@ turn_replies_settled (turn_t *self, bool stored)
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
         tool->settled = tool->settled || (tool->settling && stored);
+        if (tool->settling && stored && tool->allowed) { //  It may have been more than this once
+            json_decref (self->grants);
+            self->grants = NULL;
+        }
         tool->settling = false;
     }
 }

@@ -56,6 +56,7 @@ s_free (turn_t *self)
     turn_clear_steers (self);
     turn_clear_replies (self);
     json_decref (self->open);
+    json_decref (self->grants);
     json_decref (self->thought);
     free (self->begun);
     json_decref (self->body);

@@ -227,6 +227,8 @@ s_settings (const argos_gateway_case_t *self, json_t *turn)
         if (value && !json_object_get (turn, names[i]))
             json_object_set_new (turn, names[i], json_string (value));
     }
+    if (json_is_true (argos_cmd_setting (self, "yolo")))
+        json_object_set_new (turn, "yolo", json_true ());
 }
 
 //  The turn itself: everything of the message that concerns the agent.

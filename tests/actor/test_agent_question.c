@@ -137,6 +137,85 @@ s_a_message_for_the_turn_waits_with_it (void **state)
     s_check_rows ("steered", "user:be quick", 1);
 }
 
+#define DANGER "!tool terminal {\"command\":\"rm -rf build\"}"
+
+static void
+s_a_dangerous_call_runs_once_it_is_allowed (void **state)
+{
+    (void) state;
+    int calls = s_kit->tool_calls;
+    akit_run_t *run = akit_ask (s_kit, "danger", DANGER, NULL);
+    json_t *record = akit_question (s_kit, "danger", "open");
+    s_check_parked ("danger");
+    assert_int_equal (s_kit->tool_calls, calls);
+    assert_int_equal (akit_answer (s_kit, "danger", record, "once", NULL), ARGOS_OK);
+    json_decref (record);
+    akit_until_ended (s_kit, run);
+    assert_int_equal (s_kit->tool_calls, calls + 1);
+    assert_string_equal (argos_text_str (&run->log),
+        "question.asked question.closed tool.started tool.completed turn.text run.completed ");
+    //  Once is once
+    run = akit_ask (s_kit, "danger", DANGER, NULL);
+    record = akit_question (s_kit, "danger", "open");
+    assert_int_equal (akit_answer (s_kit, "danger", record, "deny", NULL), ARGOS_OK);
+    json_decref (record);
+    akit_until_ended (s_kit, run);
+    assert_int_equal (s_kit->tool_calls, calls + 1);
+    s_check_rows ("danger", "The user has denied this", 2);
+    assert_string_equal (
+        argos_text_str (&run->log), "question.asked question.closed turn.text run.completed ");
+}
+
+static void
+s_a_grant_covers_the_session_or_all (void **state)
+{
+    (void) state;
+    static const char *const choices[] = { "session", "always" };
+    static const char *const sessions[] = { "grant", "other" };
+    for (int i = 0; i < 2; i++) {
+        int calls = s_kit->tool_calls;
+        akit_run_t *run = akit_ask (s_kit, sessions[i], DANGER, NULL);
+        json_t *record = akit_question (s_kit, sessions[i], "open");
+        assert_int_equal (akit_answer (s_kit, sessions[i], record, choices[i], NULL), ARGOS_OK);
+        json_decref (record);
+        akit_until_ended (s_kit, run);
+        run = akit_ask (s_kit, i ? "third" : sessions[i], DANGER, NULL);
+        akit_until_ended (s_kit, run); //  Nobody is asked again
+        assert_int_equal (s_kit->tool_calls, calls + 2);
+    }
+}
+
+static void
+s_the_floor_asks_nobody (void **state)
+{
+    (void) state;
+    int calls = s_kit->tool_calls;
+    akit_run_t *run = akit_ask (s_kit, "floor", "!tool terminal {\"command\":\"rm -rf /\"}", NULL);
+    akit_until_ended (s_kit, run);
+    assert_int_equal (s_kit->tool_calls, calls);
+    assert_string_equal (argos_text_str (&run->log), "turn.text run.completed ");
+    s_check_rows ("floor", "\"status\":\"blocked\"", 2);
+}
+
+//  What was allowed and not known to have run is not run again
+static void
+s_an_answer_is_used_once (void **state)
+{
+    (void) state;
+    s_kit->tool_silent = true;
+    int calls = s_kit->tool_calls;
+    akit_run_t *run = akit_ask (s_kit, "used", "!tool terminal {\"command\":\"rm -rf x\"}",
+        json_pack ("{s:{s:s, s:s, s:s, s:s, s:s}}", "source", "platform", "test", "account", "main",
+            "chat_type", "dm", "chat_id", "c1", "user_id", "u1"));
+    akit_until (s_kit, &s_kit->tool_calls, calls + 1); //  Granted for good before
+    akit_agent_stop (s_kit);
+    s_kit->tool_silent = false;
+    akit_agent_start (s_kit);
+    akit_until_ended (s_kit, run);
+    assert_int_equal (s_kit->tool_calls, calls + 1);
+    s_check_rows ("used", "The outcome of this call is unknown", 2);
+}
+
 static void
 s_nobody_can_be_asked (void **state)
 {
@@ -186,6 +265,10 @@ main (void)
         cmocka_unit_test (s_a_stop_cancels_the_question),
         cmocka_unit_test (s_a_message_for_the_turn_waits_with_it),
         cmocka_unit_test (s_nobody_can_be_asked),
+        cmocka_unit_test (s_the_floor_asks_nobody),
+        cmocka_unit_test (s_a_dangerous_call_runs_once_it_is_allowed),
+        cmocka_unit_test (s_a_grant_covers_the_session_or_all),
+        cmocka_unit_test (s_an_answer_is_used_once),
     };
     const struct CMUnitTest late[] = {
         cmocka_unit_test (s_silence_until_the_deadline_is_an_answer),
