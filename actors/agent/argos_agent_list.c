@@ -46,6 +46,19 @@ parts_records (parts_t *self, const json_t *request)
 }
 
 void
+parts_turn (parts_t *self, const char *type, const char *id, const char *session, json_t *body)
+{
+    size_t at = self->count;
+    snprintf (self->to[at], sizeof self->to[at], "service:turn");
+    snprintf (self->id[at], sizeof self->id[at], "%s", id);
+    snprintf (self->key[at], sizeof self->key[at], "%s", session);
+    argos_peer_part_t *part = s_part (self, type, body);
+    part->durable = true;
+    part->id = self->id[at];
+    part->key = self->key[at];
+}
+
+void
 parts_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery)
 {
     size_t at = self->count;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOTE_MAX 32768 //  Bytes of a result that is noted elsewhere
 #define HINT_MAX 256   //  Bytes of what people can do about it
 #define ERROR_MAX 4096 //  Bytes of the sentence of a failed run
 
@@ -263,6 +264,23 @@ s_failed (parts_t *self, const turn_t *turn)
     s_deliver (self, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), told);
 }
 
+//  The result of a task, for the session in which it was asked for
+static void
+s_note (parts_t *self, const turn_t *turn, const char *said)
+{
+    char id[64], origin[80], text[NOTE_MAX + 1];
+    const char *session = s_words (turn->body, "note", NULL);
+    if (!session || !said)
+        return;
+    size_t size = argos_utf8_cut (said, strlen (said), NOTE_MAX);
+    memcpy (text, said, size);
+    text[size] = 0;
+    snprintf (id, sizeof id, "%s.note", turn->run_id);
+    snprintf (origin, sizeof origin, "task %.64s", s_words (turn->body, "id", ""));
+    parts_turn (self, "session.note", id, session,
+        json_pack ("{s:s, s:s, s:s}", "session_id", session, "text", text, "origin", origin));
+}
+
 static void
 s_completed (parts_t *self, const turn_t *turn)
 {
@@ -284,6 +302,7 @@ s_completed (parts_t *self, const turn_t *turn)
         json_pack ("{s:s, s:o, s:s*}", "output", text, "usage", s_usage (turn), "finish_reason",
             strcmp (turn->finish, "length") == 0 ? turn->finish : NULL));
     const char *said = agent_reply (turn->body, text);
+    s_note (self, turn, said);
     if (said)
         s_deliver (
             self, turn->body, turn->run_id, "answer", s_words (turn->body, "completed", ""), said);

@@ -358,6 +358,9 @@ void parts_store (parts_t *self, const char *type, json_t *body);
 void parts_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t *body);
 //  The records that a turn.request wants stored with the end of its turn.
 void parts_records (parts_t *self, const json_t *request);
+//  A durable message to the lane of a session.
+void parts_turn (
+    parts_t *self, const char *type, const char *id, const char *session, json_t *body);
 void parts_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery);
 bool parts_chat (parts_t *self, const json_t *request, const char *id, json_t *body);
 

@@ -38,6 +38,16 @@ argos_cmd_ask_asked (const argos_gateway_case_t *gateway)
                     : NULL;
 }
 
+//  Tasks have sessions called bg_..., and their questions are asked in the chat they come from.
+
+json_t *
+argos_cmd_ask_asked_tasks (const argos_gateway_case_t *gateway)
+{
+    (void) gateway;
+    return json_pack (
+        "{s:s, s:s, s:i}", "space", ARGOS_QUESTION_SPACE, "prefix", "bg_", "limit", PAGE);
+}
+
 static const json_t *
 s_source (const argos_gateway_case_t *gateway)
 {
@@ -101,6 +111,36 @@ s_is_stranger (const argos_gateway_case_t *gateway, const argos_question_t *ques
     return s_check (gateway, question, any) == ARGOS_QUESTION_STRANGER;
 }
 
+//  Whether a question of a task was asked in this chat.
+
+static bool
+s_is_here (const argos_gateway_case_t *gateway, const argos_question_t *question)
+{
+    static const char *const names[] = { "platform", "account", "chat_id", "thread_id" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp (argos_source_text (question->source, names[i]),
+                argos_source_text (s_source (gateway), names[i])) != 0)
+            return false;
+    return true;
+}
+
+//  All records: those of the session, then those of tasks of this chat. New.
+
+static json_t *
+s_records (const argos_gateway_case_t *gateway)
+{
+    json_t *records = json_array (), *record;
+    size_t index;
+    argos_question_t question;
+    json_array_extend (records, json_object_get (gateway->fact[ARGOS_FACT_ASKED], "records"));
+    json_array_foreach (
+        json_object_get (gateway->fact[ARGOS_FACT_ASKED_TASKS], "records"), index, record)
+        if (argos_question_read (&question, json_object_get (record, "value")) &&
+            s_is_here (gateway, &question))
+            json_array_append (records, record);
+    return records;
+}
+
 //  The oldest open question asked behind `after` (record NULL = from the first); kind NULL = any,
 //  mine = only those that who speaks may answer.
 
@@ -109,11 +149,10 @@ s_next (const argos_gateway_case_t *gateway, const char *kind, bool mine, const 
 {
     asked_t best = { .record = NULL };
     size_t index;
-    json_t *record;
+    json_t *record, *records = s_records (gateway);
     bool behind = !after;
     //  Of the same moment they come in order of their keys, as they are listed
-    json_array_foreach (
-        json_object_get (gateway->fact[ARGOS_FACT_ASKED], "records"), index, record) {
+    json_array_foreach (records, index, record) {
         argos_question_t question;
         bool later =
             !after || s_at (record) > s_at (after) || (s_at (record) == s_at (after) && behind);
@@ -126,6 +165,7 @@ s_next (const argos_gateway_case_t *gateway, const char *kind, bool mine, const 
         if (!best.record || s_at (record) < s_at (best.record))
             best = (asked_t){ .record = record, .question = question };
     }
+    json_decref (records); //  The facts have them
     return best;
 }
 
@@ -134,16 +174,17 @@ s_next (const argos_gateway_case_t *gateway, const char *kind, bool mine, const 
 static asked_t
 s_named (const argos_gateway_case_t *gateway, const char *id)
 {
+    asked_t found = { .record = NULL };
     size_t index;
-    json_t *record;
-    json_array_foreach (
-        json_object_get (gateway->fact[ARGOS_FACT_ASKED], "records"), index, record) {
+    json_t *record, *records = s_records (gateway);
+    json_array_foreach (records, index, record) {
         argos_question_t question;
         if (argos_question_read (&question, json_object_get (record, "value")) &&
             strcmp (question.id, id) == 0)
-            return (asked_t){ .record = record, .question = question };
+            found = (asked_t){ .record = record, .question = question };
     }
-    return (asked_t){ .record = NULL };
+    json_decref (records);
+    return found;
 }
 
 const char *
@@ -247,11 +288,12 @@ static void
 s_tell_none (const argos_gateway_case_t *gateway, json_t *parts)
 {
     size_t index;
-    json_t *record, *last = NULL;
-    json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_ASKED], "records"), index, record)
+    json_t *record, *last = NULL, *records = s_records (gateway);
+    json_array_foreach (records, index, record)
         if (strcmp (argos_cmd_text (json_object_get (record, "value"), "state"), "answered") == 0 &&
             (!last || s_at (record) > s_at (last)))
             last = record;
+    json_decref (records);
     if (s_next (gateway, APPROVAL, false, NULL).record)
         argos_cmd_say (gateway, parts, SAY_NOT_YOURS);
     else if (last && gateway->wall - s_at (last) < FASTER_MS &&
@@ -406,13 +448,14 @@ argos_asked_needs (const argos_gateway_case_t *gateway)
     if (!*s_said (gateway))
         return 0;
     if (s_is_button (s_said (gateway)))
-        return BIT (ASKED);
+        return BIT (ASKED) | BIT (ASKED_TASKS);
+    unsigned word = s_word (s_said (gateway)) ? BIT (ASKED_TASKS) : 0;
     //  Only a turn asks, and while it waits it is in its lane
     json_array_foreach (
         json_object_get (gateway->fact[ARGOS_FACT_LANE], "messages"), index, message)
         if (strcmp (argos_cmd_text (message, "type"), "turn.request") == 0)
-            return BIT (LANE) | BIT (ASKED);
-    return BIT (LANE);
+            return BIT (LANE) | BIT (ASKED) | word;
+    return BIT (LANE) | word;
 }
 
 bool

@@ -2,9 +2,11 @@
 //
 //  A question is a record (argos_question). It is answered by /approve and /deny, by a button (a
 //  message whose text is the id of an option), by a plain word while an approval waits, and a
-//  clarify by the next text of somebody who may answer. Each answer is the record with the version
-//  that was read and a side message to the turn, in one commit: who comes second is decided again
-//  and told so. What stops a session closes its questions in the same commit.
+//  clarify by the next text of somebody who may answer. A background task asks in the chat that it
+//  was started in: it is answered there by command, word or button, never by a text. Each answer is
+//  the record with the version that was read and a side message to the turn, in one commit: who
+//  comes second is decided again and told so. What stops a session closes its questions in the same
+//  commit.
 
 #ifndef ARGOS_ASKED_H
 #define ARGOS_ASKED_H
@@ -14,6 +16,9 @@
 
 //  The question for ARGOS_FACT_ASKED: the records of the session. NULL when it has none yet.
 argos_cmd_ask_fn argos_cmd_ask_asked;
+
+//  The question for ARGOS_FACT_ASKED_TASKS: those of background tasks.
+argos_cmd_ask_fn argos_cmd_ask_asked_tasks;
 
 //  Facts that say whether a text is an answer, bits, as far as is known.
 unsigned argos_asked_needs (const argos_gateway_case_t *gateway);

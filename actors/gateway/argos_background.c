@@ -103,6 +103,7 @@ s_turns (const argos_gateway_case_t *gateway, const char *run, const char *task,
     const char *preview, json_t *parts)
 {
     char completed[PREVIEW_SIZE + 64], failed[64], id[ARGOS_RUN_ID_SIZE + 8];
+    char session[ARGOS_SESSION_ID_MAX + 1];
     int64_t seconds =
         argos_setting_int (gateway->policy->config, NULL, NULL, "background.timeout_s");
     snprintf (
@@ -113,6 +114,9 @@ s_turns (const argos_gateway_case_t *gateway, const char *run, const char *task,
     json_object_set_new (turn, "task",
         json_pack ("{s:s, s:s, s:s, s:s}", "id", task, "completed", completed, "empty",
             "(No response generated)", "failed", failed));
+    argos_gateway_session (gateway, session);
+    if (*session && argos_setting_bool (gateway->policy->config, NULL, NULL, "background.note"))
+        json_object_set_new (json_object_get (turn, "task"), "note", json_string (session));
     argos_parts_turn_new (parts, "turn.request", run, task, false, turn);
     if (!seconds)
         return;

@@ -105,6 +105,8 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_SETTING] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_setting },
     [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
     [ARGOS_FACT_ASKED] = { "record.list", "store", STORE_TTL_MS, false, argos_cmd_ask_asked },
+    [ARGOS_FACT_ASKED_TASKS] = { "record.list", "store", STORE_TTL_MS, false,
+        argos_cmd_ask_asked_tasks },
     [ARGOS_FACT_ACK] = { "record.get", "store", STORE_TTL_MS, false, argos_busy_ask_ack },
     [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
     [ARGOS_FACT_LIST] = { "session.list", "store", STORE_TTL_MS, false, argos_cmd_ask_list },

@@ -119,3 +119,20 @@ def test_a_platform_that_nobody_serves_ends_without_a_message(chat):
     run_id = chat.say("/background hello")
     wait_until(lambda: chat.run(run_id) and chat.run(run_id)["state"] == "completed")
     assert entries(chat, run_id).count("agent.closed") == 1
+
+
+def test_a_result_is_noted_in_the_session_that_asked_when_the_settings_say_so(daemon):
+    daemon.home.joinpath("argos.yaml").write_text("background: {note: true}\n")
+    daemon.start()
+    chat = Chat(daemon)
+    chat.say("hello")
+    wait_until(lambda: chat.hear().get("run_id"))
+    session = chat.read("route.get", {"key": "agent:main:test:dm:42"})["session"]["id"]
+    chat.say("/background find the heron")
+    while "complete" not in chat.hear()["text"]:
+        pass
+    rows = lambda: chat.read("session.load", {"id": session})["messages"]  # noqa: E731
+    wait_until(lambda: len(rows()) == 3)
+    assert rows()[-1]["role"] == "assistant" and "find the heron" in rows()[-1]["content"]
+    assert rows()[-1]["content"].startswith("[Delivered from task bg_")
+    chat.peer.close()

@@ -182,3 +182,27 @@ def test_status_says_what_is_waited_for_and_a_restart_keeps_the_question(both):
     again, meta, _ = answered(chat, agent, turn)
     agent.finish(again, "done", [meta])
     chat.hear()
+
+
+def test_a_background_task_asks_in_its_chat_and_is_answered_there(both):
+    chat, agent = both
+    chat.say("/background clean up")
+    assert "🔄" in chat.hear()["text"]
+    turn = agent.lease()
+    agent.ask(turn)
+    first = chat.hear()
+    assert "Nothing is waiting" in elsewhere(chat, "/approve")  # Another chat sees nothing of it
+    assert "not open any more" in elsewhere(chat, first["options"][0]["id"])
+    assert "✅" in chat.ask("/approve")["text"]
+    again, meta, body = answered(chat, agent, turn)
+    assert body["question_id"] == question(first) and turn[2]["session_id"].startswith("bg_")
+    agent.finish(again, "cleaned", [meta])
+    chat.hear()
+
+
+def elsewhere(chat, text):
+    mine, user = chat.chat, chat.user
+    chat.begin()
+    said = chat.ask(text)["text"]
+    chat.chat, chat.user = mine, user
+    return said
