@@ -25,6 +25,7 @@ static const measure_t measures[] = {
     { "load", bench_load_rows },
     { "rows", bench_rows },
     { "turn", bench_turn },
+    { "gateway", bench_gateway },
     { "http", bench_http },
     { "idle", bench_idle },
     { "stop", bench_stop },

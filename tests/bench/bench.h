@@ -68,6 +68,7 @@ void bench_append (void);
 void bench_load_rows (void);
 void bench_rows (void);
 void bench_turn (void);
+void bench_gateway (void);
 void bench_http (void);
 void bench_idle (void);
 void bench_stop (void);
