@@ -135,9 +135,11 @@ s_on_message (
     argos_websocket_t *self = arg;
     if (message->opcode != WSLAY_TEXT_FRAME || self->destroyed || self->state != WEBSOCKET_OPEN)
         return;
-    char *text = strndup ((const char *) message->msg, message->msg_length);
+    char *text = malloc (message->msg_length + 1);
     if (!text)
         abort ();
+    memcpy (text, message->msg, message->msg_length);
+    text[message->msg_length] = '\0';
     //  A NUL is no text of any protocol
     if (strlen (text) == message->msg_length)
         self->config.on_text (self->config.arg, self->config.generation, text, message->msg_length);
