@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#define RECV_BYTES 4096L      //  Buffer of a call for what comes
+#define SEND_BYTES 16384L     //  And for what goes
 #define PLAIN_MAX 2097152     //  Bytes kept of an answer that is no event stream
 #define STALL_MS 180000       //  Longest time without a data event
 #define CONNECT_MS 30000      //  Longest time to connect
@@ -261,6 +263,9 @@ s_set_options (argos_call_t *call)
     curl_easy_setopt (easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) strlen (call->body));
     curl_easy_setopt (easy, CURLOPT_POSTFIELDS, call->body);
     curl_easy_setopt (easy, CURLOPT_NOSIGNAL, 1L);
+    //  Its own buffers would be 16 and 64 KiB of each of a thousand turns
+    curl_easy_setopt (easy, CURLOPT_BUFFERSIZE, RECV_BYTES);
+    curl_easy_setopt (easy, CURLOPT_UPLOAD_BUFFERSIZE, SEND_BYTES);
     curl_easy_setopt (easy, CURLOPT_NOPROGRESS, 1L);
     curl_easy_setopt (easy, CURLOPT_CONNECTTIMEOUT_MS, (long) self->settings.connect_ms);
     curl_easy_setopt (easy, CURLOPT_TCP_KEEPALIVE, 1L);

@@ -20,9 +20,10 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define BODY_MAX 16777216    //  Bytes of a request
-#define CONNECTIONS_MAX 4096 //  At once
-#define BLOCK_SIZE 4096      //  Bytes that a reader is asked for at once
+#define BODY_MAX 16777216      //  Bytes of a request
+#define CONNECTIONS_MAX 4096   //  At once
+#define CONNECTION_BYTES 16384 //  Of a connection: its head, and a piece of its body
+#define BLOCK_SIZE 4096        //  Bytes that a reader is asked for at once
 
 typedef struct s_self s_self_t;
 typedef struct s_stream s_stream_t;
@@ -289,8 +290,10 @@ s_self_new (zsock_t *pipe, const argos_rehearsal_config_t *config)
     if (self->hang_fd >= 0)
         self->daemon = MHD_start_daemon (MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
             s_handle_request, self, MHD_OPTION_SOCK_ADDR, (struct sockaddr *) &address,
-            MHD_OPTION_CONNECTION_LIMIT, (unsigned) CONNECTIONS_MAX, MHD_OPTION_NOTIFY_COMPLETED,
-            s_handle_end, NULL, MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned) 1024, MHD_OPTION_END);
+            MHD_OPTION_CONNECTION_LIMIT, (unsigned) CONNECTIONS_MAX,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_BYTES,
+            MHD_OPTION_NOTIFY_COMPLETED, s_handle_end, NULL, MHD_OPTION_LISTEN_BACKLOG_SIZE,
+            (unsigned) 1024, MHD_OPTION_END);
     if (!self->daemon)
         s_self_destroy (&self);
     return self;
