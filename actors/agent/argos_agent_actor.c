@@ -48,6 +48,7 @@ s_handle_welcome (void *arg, bool new_store)
 {
     agent_t *self = (agent_t *) arg;
     (void) new_store;
+    argos_registry_welcome (self->registry);
     if (!self->told) {
         agent_fresh (self);
         argos_actor_ready (self->pipe, true);
@@ -162,6 +163,14 @@ s_handle_command (void *arg, zmsg_t *msg)
 }
 
 static void
+s_handle_entry (void *arg, const char *topic, const argos_peer_msg_t *msg)
+{
+    agent_t *self = (agent_t *) arg;
+    (void) msg;
+    argos_registry_entry (self->registry, topic);
+}
+
+static void
 s_handle_final (void *arg, argos_err_t code, const char *reason)
 {
     agent_t *self = (agent_t *) arg;
@@ -183,7 +192,7 @@ s_agent_destroy (agent_t **self_p)
     agent_backs_destroy (self);
     argos_shell_destroy (&self->shell);
     argos_due_clear (&self->due);
-    json_decref (self->tools);
+    agent_leave_tools (self);
     explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
     for (size_t i = 0; i < ARGOS_FALLBACKS_MAX; i++)
         explicit_bzero (self->config.fallbacks[i].key, sizeof self->config.fallbacks[i].key);
@@ -237,7 +246,6 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
         abort ();
     self->pipe = pipe;
     s_copy_config (self, config);
-    self->tools = agent_tools_new ();
     self->entropy = (uint32_t) argos_shell_wall ();
     argos_peer_config_t peer = { .handlers = { .ctx = self,
                                      .on_welcome = s_handle_welcome,
@@ -245,6 +253,7 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
                                      .on_mail = s_handle_mail,
                                      .on_lost = s_handle_lost,
                                      .on_request = s_handle_request,
+                                     .on_entry = s_handle_entry,
                                      .on_final = s_handle_final } };
     argos_link_apply (&config->link, "agent", &peer, self->name);
     agent_find_cache (self);
@@ -255,6 +264,7 @@ s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
         return NULL;
     }
     self->peer = argos_shell_peer (self->shell);
+    agent_follow_tools (self);
     argos_shell_on_command (self->shell, s_handle_command, self);
     argos_peer_serve (self->peer, "turn", self->config.slots, types);
     return self;

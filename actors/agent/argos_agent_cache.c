@@ -43,7 +43,8 @@ s_build (agent_t *self, json_t *settings)
     json_decref (self->prompt);
     json_decref (self->prompt_settings);
     json_decref (self->keys);
-    self->keys = argos_signature_keys (settings, 0);
+    self->keys = argos_signature_keys (
+        settings, argos_toolset_generation (argos_registry_set (self->registry)));
     self->prompt = json_pack ("{s:s, s:O}", "system", system ? system : "", "tools", self->tools);
     self->prompt_settings = json_incref (settings);
     argos_signature_prompt (self->prompt, self->prompt_hash);

@@ -121,7 +121,7 @@ turn_call (turn_t *self)
         .begun = self->begun,
         .adjust = self->adjust,
         .reasoning = json_string_value (json_object_get (self->body, "reasoning")),
-        .tools = last ? NULL : json_object_get (self->prompt, "tools") };
+        .tools = last ? NULL : turn_tools (self) };
     char seed[64];
     snprintf (seed, sizeof seed, "%s_%d", self->run_id + 4, self->iterations);
     turn_clear_tools (self);

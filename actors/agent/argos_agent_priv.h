@@ -11,6 +11,7 @@
 #include "argos_approval.h"
 #include "argos_delta.h"
 #include "argos_due.h"
+#include "argos_registry.h"
 #include "argos_setting.h"
 #include "argos_shell.h"
 #include "argos_turn.h"
@@ -189,6 +190,8 @@ struct agent {
     size_t back_count;               //  How many
     json_t *settings;                //  The newest settings
     argos_approval_policy_t *policy; //  Which calls are dangerous
+    argos_registry_t *registry;      //  The tools that there are
+    json_t *limited_of, *limited;    //  Such a list, and what is left of it for who is no admin
     json_t *tools;                   //  What is offered to the model
     char cache[ARGOS_NAME_MAX + 8];  //  Address of the cache beside us
     json_t *keys;                    //  Settings that shape a prompt
@@ -319,9 +322,15 @@ void turn_publish (turn_t *self, bool all);
 void turn_abort_call (turn_t *self);
 
 //  argos_agent_tools.c
-json_t *agent_tools_new (void);
+//  Follows the offers of tools; the end of that, behind the end of the peer.
+void agent_follow_tools (agent_t *self);
+void agent_leave_tools (agent_t *self);
 bool agent_tool_known (const agent_t *self, const char *name);
 const char *agent_tool_names (const agent_t *self);
+//  What this turn offers to the model, borrowed.
+json_t *turn_tools (const turn_t *self);
+//  Makes the arguments fit, and answers a call that this turn may not make.
+void turn_check_tool (const turn_t *self, tool_t *tool);
 
 //  argos_agent_run.c
 json_t *tool_result (const char *status, const char *error);

@@ -48,8 +48,9 @@ turn_take_calls (turn_t *self, const argos_answer_t *answer)
         if (!tool->arguments)
             tool->arguments = json_object ();
         tool->broken = call->broken;
-        tool->known =
-            agent_tool_known (self->agent, tool->name) || strcmp (tool->name, "clarify") == 0;
+        tool->known = agent_tool_known (self->agent, tool->name);
+        if (tool->known && !tool->broken)
+            turn_check_tool (self, tool);
     }
 }
 
@@ -149,7 +150,7 @@ turn_run_tools (turn_t *self)
     bool live = argos_peer_live (self->agent->peer);
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
-        char error[160];
+        char error[1024];
         if (tool->result || tool->question)
             continue;
         if (!tool->known) {

@@ -13,6 +13,7 @@
 #include "argos_platform.h"
 #include "argos_say.h"
 #include "argos_target.h"
+#include "argos_tier.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -256,6 +257,8 @@ argos_gateway_turn_new (
         json_object_set_new (body, "deliver", json_string (service));
     if (s_text (self, "message_id"))
         json_object_set_new (body, "reply_to", json_string (s_text (self, "message_id")));
+    if (argos_tier (self->policy->config, s_source (self)) == ARGOS_TIER_USER)
+        json_object_set_new (body, "restricted", json_true ());
     return body;
 }
 

@@ -11,6 +11,8 @@
 #include "argos_header.h"
 #include "argos_jobs_tool.h"
 #include "argos_log.h"
+#include "argos_offers.h"
+#include "argos_registry.h"
 #include "argos_setting.h"
 #include "argos_shell.h"
 #include "argos_terminal.h"
@@ -22,7 +24,9 @@
 #define NAME "tools"
 #define TERMINAL "tool.terminal"
 #define ATTACHMENT "tool.attachment"
+#define OFFERS "tools"        //  Service that takes tool.offer
 #define SLOTS 32              //  Commands at a time
+#define OFFER_SLOTS 8         //  Offers at a time
 #define FETCHES 8             //  Files at a time
 #define CALLS_MAX 64          //  Commands at a time
 #define EVENTS_MAX 32         //  Taken from epoll at once
@@ -44,17 +48,18 @@ struct call {
 };
 
 struct tools {
-    zsock_t *pipe;        //  Command pipe to our owner
-    argos_shell_t *shell; //  The loop
-    int epoll_fd;         //  All descriptors of all commands
-    call_t *calls;        //  Under way
-    int count;            //  How many
-    char *workdir;        //  Where commands run that name no place, NULL = home
-    int64_t timeout_ms;   //  Of commands that state none
-    size_t output_max;    //  Bytes of output of one command
-    char *files;          //  Folder for files of the store, NULL = that is not served
-    bool ready;           //  READY has been said
-    bool stopping;        //  The peer is going away: send nothing more
+    zsock_t *pipe;              //  Command pipe to our owner
+    argos_shell_t *shell;       //  The loop
+    int epoll_fd;               //  All descriptors of all commands
+    call_t *calls;              //  Under way
+    int count;                  //  How many
+    char *workdir;              //  Where commands run that name no place, NULL = home
+    int64_t timeout_ms;         //  Of commands that state none
+    size_t output_max;          //  Bytes of output of one command
+    char *files;                //  Folder for files of the store, NULL = that is not served
+    argos_registry_t *registry; //  The tools that are offered
+    bool ready;                 //  READY has been said
+    bool stopping;              //  The peer is going away: send nothing more
 };
 
 static void s_on_due (void *arg);
@@ -330,6 +335,11 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
     tools_t *self = ctx;
     if (streq (msg->type, "tool.cancel") || streq (msg->type, "cancel"))
         s_handle_tool_cancel (self, msg);
+    else if (streq (msg->type, "tool.offer"))
+        argos_offers_take (
+            argos_shell_peer (self->shell), msg, argos_registry_set (self->registry));
+    else if (streq (msg->type, "task.close"))
+        argos_peer_reply (argos_shell_peer (self->shell), msg, "task.closed", NULL);
     else if (streq (msg->type, "tool.call"))
         s_handle_call (self, msg);
     else if (*msg->id && !*msg->re)
@@ -377,8 +387,17 @@ s_on_welcome (void *ctx, bool new_store)
     (void) new_store;
     tools_t *self = ctx;
     argos_peer_part_t part = { .type = "status.get", .to = "store", .ttl_ms = READ_TTL_MS };
+    argos_registry_welcome (self->registry);
     if (!self->ready)
         argos_peer_send (argos_shell_peer (self->shell), &part, s_on_declared, self);
+}
+
+static void
+s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+{
+    tools_t *self = ctx;
+    (void) msg;
+    argos_registry_entry (self->registry, topic);
 }
 
 static void
@@ -427,6 +446,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
                                      .on_request = s_on_request,
+                                     .on_entry = s_on_entry,
                                      .on_final = s_on_final } };
     argos_link_apply (&settings->link, NAME, &peer, name);
     if (settings->workdir && *settings->workdir)
@@ -436,6 +456,8 @@ argos_tools_actor (zsock_t *pipe, void *config)
     self.epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     self.shell = self.epoll_fd < 0 ? NULL : argos_shell_new (pipe, &peer);
     if (self.shell) {
+        self.registry = argos_registry_new (argos_shell_peer (self.shell), NULL, NULL);
+        argos_peer_serve (argos_shell_peer (self.shell), OFFERS, OFFER_SLOTS, NULL);
         argos_peer_serve (argos_shell_peer (self.shell), TERMINAL, SLOTS, NULL);
         if (self.files)
             argos_peer_serve (argos_shell_peer (self.shell), ATTACHMENT, FETCHES, NULL);
@@ -449,6 +471,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
     self.stopping = true;
     s_kill_all (&self);
     argos_shell_destroy (&self.shell);
+    argos_registry_destroy (&self.registry);
     if (self.epoll_fd >= 0)
         close (self.epoll_fd);
     free (self.workdir);

@@ -7,6 +7,7 @@
 //          wins); workdir
 //          `tool.attachment`, likewise, 8 at a time. Arguments: blob; name. Brings the file into
 //          <files>/<session>; the result is its path and, of a text, its beginning (argos_fetch)
+//          `tools`, requests: tool.offer of other peers (argos_offers)
 //  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands
 //  are killed. Owner:  the supervisor. The program has to call argos_guard_main when its first
 //  argument is ARGOS_GUARD_OPTION.

@@ -40,6 +40,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "worker", ARGOS_RULE_SEND, "chat.info", "service:deliver.>" },
     { "worker", ARGOS_RULE_SEND, "probe", "service:deliver.>" },
     { "worker", ARGOS_RULE_SEND, "receipt.get", "store" },
+    { "worker", ARGOS_RULE_SEND, "tool.offer", "service:tools" },
     { "worker", ARGOS_RULE_SEND, "agent.acquire", "actor:cache" },
     { "worker", ARGOS_RULE_SEND, "agent.release", "actor:cache" },
     { "worker", ARGOS_RULE_SEND, "agent.evict", "actor:cache" },
@@ -55,6 +56,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "tool", ARGOS_RULE_SEND, "blob.put", "store" },
     { "tool", ARGOS_RULE_SEND, "blob.stat", "store" },
     { "tool", ARGOS_RULE_SEND, "blob.get", "store" },
+    { "tool", ARGOS_RULE_SEND, "tool.offer", "service:tools" },
     { "tool", ARGOS_RULE_LEASE, "", "tool.>" },
 
     //  A program that uses the agent and the services of the user; with a key it may serve what
@@ -154,10 +156,10 @@ const argos_roles_rule_t argos_roles_builtin[] = {
 const char *const argos_roles_ipc[] = { "adapter", "client", "tool", NULL };
 
 const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", "job", "deliver",
-    "tool", "daemon", NULL };
+    "tool", "tools", "daemon", NULL };
 
 const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", "job", "agent",
-    NULL };
+    "tool", NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
     "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", "daemon", "hooks", NULL };
