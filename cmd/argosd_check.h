@@ -99,6 +99,9 @@ void argos_check_word (check_t *self, const char *type, const char *re, const ch
 //  Returns 0; ret_rejected (may be NULL) says whether it was released with a reject.
 int argos_check_ends (check_t *self, check_lease_t *lease, bool may_release, bool *ret_rejected);
 
+//  One more message has been dealt with: the window moves on.
+void argos_check_settle (check_t *self);
+
 //  Fails with a sentence; returns -1.
 int argos_check_fail (check_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));

@@ -107,6 +107,7 @@ s_await_done (check_t *self, check_lease_t *lease, char *id, bool receipt)
             char body[64];
             snprintf (body, sizeof body, "{\"n\":%lld}", (long long) lease->n++);
             argos_check_word (self, "accepted", msg.header.id, body);
+            argos_check_settle (self);
         }
         argos_check_msg_clear (&msg);
         if (done || rc < 0)

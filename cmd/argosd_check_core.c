@@ -329,8 +329,8 @@ s_on_serve (check_t *self, const check_msg_t *msg)
 
 //  What is no commit under a lease has been dealt with: the window moves on.
 
-static void
-s_settle (check_t *self)
+void
+argos_check_settle (check_t *self)
 {
     char body[96];
     int64_t granted = self->window + ++self->settled;
@@ -349,7 +349,7 @@ s_on_commit (check_t *self, const check_msg_t *msg)
     check_lease_t *lease = s_find (self, header->seq);
     if (header->seq == 0 && strcmp (header->type, "commit") == 0) {
         argos_check_word (self, "accepted", header->id, "{\"seq\":1}");
-        s_settle (self);
+        argos_check_settle (self);
         return 0;
     }
     if (!header->id[0])
@@ -397,7 +397,7 @@ s_on_word (check_t *self, const check_msg_t *msg)
     if (strcmp (header->type, "bye") == 0)
         return 1;
     if (header->to != ARGOS_TO_NONE)
-        s_settle (self);
+        argos_check_settle (self);
     if (header->durable)
         argos_check_word (self, "accepted", header->id, "{\"seq\":1}");
     else if (header->id[0] && !header->re[0] && header->to != ARGOS_TO_NONE)

@@ -79,7 +79,8 @@ s_check_parts (argos_store_t *self, argos_store_unit_t *unit)
         unit->header = header;
         if (durable && !s_check_body (unit, i))
             return false;
-        foreseen = foreseen && header->to == ARGOS_TO_SERVICE;
+        foreseen = foreseen && header->to == ARGOS_TO_SERVICE &&
+                   (unit->req->part_count == 1 || !*header->id);
     }
     if (!foreseen)
         argos_store_guard (self);
@@ -96,23 +97,8 @@ s_execute_part (argos_store_t *self, argos_store_unit_t *unit)
     return argos_store_write (self, unit);
 }
 
-static bool
-s_execute_parts (argos_store_t *self, argos_store_unit_t *unit)
-{
-    for (unit->part = 0; unit->part < unit->req->part_count; unit->part++) {
-        unit->header = &self->headers[unit->part];
-        bool kept = s_execute_part (self, unit);
-        if (self->failed)
-            return false;
-        if (!kept) {
-            unit->ans->part = (int) unit->part;
-            return false;
-        }
-    }
-    return true;
-}
-
-//  Without a lease
+//  ------------------------------------------------------------------------------------------------
+//  What makes two units the same: address, key, type and body of each part
 
 static void
 s_hash_bytes (crypto_generichash_state *state, const void *bytes, size_t size)
@@ -123,14 +109,13 @@ s_hash_bytes (crypto_generichash_state *state, const void *bytes, size_t size)
         crypto_generichash_update (state, bytes, size);
 }
 
-//  What makes two units the same: address, key, type and body of each part
-
 static void
-s_hash (argos_store_t *self, const argos_storage_req_t *req, unsigned char *target)
+s_hash (argos_store_t *self, const argos_storage_req_t *req, size_t from, size_t count,
+    unsigned char *target)
 {
     crypto_generichash_state state;
     crypto_generichash_init (&state, NULL, 0, ARGOS_STORE_HASH_SIZE);
-    for (size_t i = 0; i < req->part_count; i++) {
+    for (size_t i = from; i < from + count; i++) {
         const argos_header_t *header = &self->headers[i];
         const argos_frame_t *body = req->parts[i].body;
         unsigned char kind[2] = { (unsigned char) header->to, header->has_key };
@@ -143,21 +128,78 @@ s_hash (argos_store_t *self, const argos_storage_req_t *req, unsigned char *targ
     crypto_generichash_final (&state, target, ARGOS_STORE_HASH_SIZE);
 }
 
+//  What is stored under that id: its hash, and the seq of the first row. Returns false when it is
+//  not known after all.
+
+static bool
+s_seen (argos_store_t *self, const argos_store_unit_t *unit, const char *id,
+    const unsigned char *hash, bool *ret_same, int64_t *ret_seq)
+{
+    argos_sql_row_t *stmt =
+        argos_store_query (self, ARGOS_SQL_SEEN_GET, "ss", (const char *) unit->sender, id);
+    if (!stmt)
+        return false;
+    const void *stored = argos_sql_bytes (stmt, 1);
+    *ret_seq = argos_sql_int (stmt, 0);
+    *ret_same = stored && argos_sql_size (stmt, 1) == ARGOS_STORE_HASH_SIZE &&
+                memcmp (stored, hash, ARGOS_STORE_HASH_SIZE) == 0;
+    argos_store_end (self, ARGOS_SQL_SEEN_GET);
+    return true;
+}
+
+//  A message among others is known by its own id, too, as if it had been sent alone: one that is
+//  known is left out.
+
+static bool
+s_is_known (argos_store_t *self, argos_store_unit_t *unit)
+{
+    unsigned char hash[ARGOS_STORE_HASH_SIZE];
+    const argos_header_t *header = unit->header;
+    bool same = false;
+    int64_t seq = 0;
+    if (header->to != ARGOS_TO_SERVICE || !*header->id || strcmp (header->id, unit->req->id) == 0)
+        return false;
+    s_hash (self, unit->req, unit->part, 1, hash);
+    argos_store_run (self, ARGOS_SQL_SEEN_ADD, "ssiibi", (const char *) unit->sender,
+        (const char *) header->id, self->last_seq + 1, self->last_seq + 1, (const void *) hash,
+        sizeof hash, self->now);
+    if (self->failed || argos_store_changed (self) ||
+        !s_seen (self, unit, header->id, hash, &same, &seq))
+        return false;
+    if (!same)
+        argos_store_refuse (unit->ans, ARGOS_CONFLICT, "the id was used before with other content");
+    return true;
+}
+
+static bool
+s_execute_parts (argos_store_t *self, argos_store_unit_t *unit)
+{
+    for (unit->part = 0; unit->part < unit->req->part_count; unit->part++) {
+        unit->header = &self->headers[unit->part];
+        bool known = !unit->row && unit->req->part_count > 1 && s_is_known (self, unit);
+        bool kept = unit->ans->code == ARGOS_OK && (known || s_execute_part (self, unit));
+        if (self->failed)
+            return false;
+        if (!kept) {
+            unit->ans->part = (int) unit->part;
+            return false;
+        }
+    }
+    return true;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Without a lease
+
 //  The id is known: the first answer again, or a conflict. Returns false when it is not known after
 //  all.
 
 static bool
 s_answer_seen (argos_store_t *self, argos_store_unit_t *unit, const unsigned char *hash)
 {
-    argos_sql_row_t *stmt = argos_store_query (
-        self, ARGOS_SQL_SEEN_GET, "ss", (const char *) unit->sender, (const char *) unit->req->id);
-    if (!stmt)
+    bool same = false;
+    if (!s_seen (self, unit, unit->req->id, hash, &same, &unit->ans->seq))
         return false;
-    unit->ans->seq = argos_sql_int (stmt, 0);
-    const void *stored = argos_sql_bytes (stmt, 1);
-    bool same = stored && argos_sql_size (stmt, 1) == ARGOS_STORE_HASH_SIZE &&
-                memcmp (stored, hash, ARGOS_STORE_HASH_SIZE) == 0;
-    argos_store_end (self, ARGOS_SQL_SEEN_GET);
     unit->ans->repeat = same;
     if (!same) {
         unit->ans->seq = 0;
@@ -183,7 +225,7 @@ s_commit_free (argos_store_t *self, argos_store_unit_t *unit)
     const argos_storage_req_t *req = unit->req;
     argos_storage_ans_t *ans = unit->ans;
     unsigned char hash[ARGOS_STORE_HASH_SIZE];
-    s_hash (self, req, hash);
+    s_hash (self, req, 0, req->part_count, hash);
     if (self->space_low) {
         if (s_answer_seen (self, unit, hash))
             return false;

@@ -185,13 +185,15 @@ argos_adapter_secret (
     return secret;
 }
 
-//  Also without slots: so that requests find us.
+//  Requests also when deliveries have to wait: so that a probe finds us.
 
 static void
 s_serve (argos_adapter_t *self)
 {
-    static const char *const types[] = { "deliver.request", NULL };
-    argos_peer_serve (self->peer, self->service, self->serving ? SLOTS : 0, types);
+    static const char *const types[] = { "probe", "thread.create", "chat.info", "deliver.request",
+        NULL };
+    static const char *const requests[] = { "probe", "thread.create", "chat.info", NULL };
+    argos_peer_serve (self->peer, self->service, SLOTS, self->serving ? types : requests);
 }
 
 void

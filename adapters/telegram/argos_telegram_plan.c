@@ -7,7 +7,7 @@
 
 #include "argos_telegram_priv.h"
 
-#include "argos_text.h"
+#include "argos_markdown.h"
 #include "argos_tg_text.h"
 
 #include <stdio.h>
@@ -21,12 +21,18 @@
 json_t *
 tg_pieces (const char *text, size_t limit)
 {
+    return argos_markdown_split (text, ARGOS_FORMAT_TELEGRAM, ARGOS_UNIT_UTF16, limit);
+}
+
+json_t *
+tg_cut (const char *text, size_t limit)
+{
     json_t *pieces = json_array ();
     while (*text) {
         size_t size = argos_tg_offset (text, (int64_t) limit), cut = size;
         if (argos_tg_units (text) > (int64_t) limit)
-            for (cut = size; cut > size / 2 && text[cut - 1] != '\n'; cut--) {
-            }
+            while (cut > size / 2 && text[cut - 1] != '\n')
+                cut--;
         if (cut <= size / 2)
             cut = size;
         if (strspn (text, " \t\n") < cut)
@@ -58,19 +64,27 @@ s_params (const argos_delivery_t *delivery)
 //  What it answers: by the setting, and always in a topic of a private chat, where without it a
 //  message may be shown elsewhere.
 
-static void
-s_put_reply (telegram_t *self, const argos_delivery_t *delivery, json_t *params, size_t index)
+void
+tg_put_reply (telegram_t *self, const char *chat_id, const char *thread_id, const char *reply_to,
+    size_t index, json_t *params)
 {
     const char *mode =
         json_string_value (argos_adapter_setting (self->adapter, "reply_to_mode", false));
-    bool private = delivery->chat_id[0] != '-', topic = private && *delivery->thread_id;
-    bool wanted =
-        !mode || strcmp (mode, "first") == 0 ? !private && index == 0 : strcmp (mode, "all") == 0;
-    int64_t id = strtoll (delivery->reply_to, NULL, 10);
+    bool private = *chat_id != '-', topic = private && *thread_id;
+    bool wanted = !mode ? !private && index == 0 : strcmp (mode, "all") == 0;
+    if (mode && strcmp (mode, "first") == 0)
+        wanted = index == 0;
+    int64_t id = strtoll (reply_to, NULL, 10);
     if (id > 0 && (wanted || topic))
         json_object_set_new (params, "reply_parameters",
             json_pack (
                 "{s:I,s:b}", "message_id", (json_int_t) id, "allow_sending_without_reply", 1));
+}
+
+static void
+s_put_reply (telegram_t *self, const argos_delivery_t *delivery, json_t *params, size_t index)
+{
+    tg_put_reply (self, delivery->chat_id, delivery->thread_id, delivery->reply_to, index, params);
 }
 
 static json_t *

@@ -79,8 +79,11 @@ void tg_batches_free (telegram_t *self);
 
 //  argos_telegram_plan.c
 json_t *tg_plan (void *self, const argos_delivery_t *delivery, char *error, size_t size);
-json_t *tg_pieces (const char *text, size_t limit); //  [{"text","entities"?}], new
-size_t tg_half (const char *text);                  //  Units of about a half of it
+json_t *tg_pieces (const char *text, size_t limit); //  Of Markdown: [{"text","entities"?}], new
+json_t *tg_cut (const char *text, size_t limit);    //  Of a text as it is shown: [{"text"}], new
+void tg_put_reply (telegram_t *self, const char *chat_id, const char *thread_id,
+    const char *reply_to, size_t index, json_t *params);
+size_t tg_half (const char *text); //  Units of about a half of it
 
 //  argos_telegram_send.c
 void tg_deliver (void *self, argos_delivery_t *delivery, json_t *call, bool again);

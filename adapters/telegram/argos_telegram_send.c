@@ -17,7 +17,8 @@
 #define AGAIN_TEXT "\u267B\uFE0F (this may be a repetition) " //  Before what was perhaps sent
 #define THREAD_MS 1000                                        //  Before a topic is tried again
 #define PARTS_MAX 16                                          //  Files of a call
-#define DRAFT_UNITS 4000                                      //  Of a draft, the end of it
+#define DRAFT_UNITS 4000                                      //  Of a draft
+#define CURSOR " \u258C"                                      //  Behind what is still being written
 #define GROUP_DRAFT_MS 3000                                   //  Between edits in a group
 
 //  A call under way
@@ -121,7 +122,7 @@ s_shorter (send_t *self)
 {
     const json_t *params = json_object_get (self->call, "params");
     const char *text = s_member (params, "text");
-    json_t *pieces = tg_pieces (text, tg_half (text)), *piece, *calls = json_array ();
+    json_t *pieces = tg_cut (text, tg_half (text)), *piece, *calls = json_array ();
     size_t i;
     if (json_array_size (pieces) < 2) {
         json_decref (pieces);
@@ -381,20 +382,18 @@ tg_draft (void *arg, const argos_draft_t *given)
         (draft_t){ .telegram = telegram, .handle = given->handle, .group = *given->chat_id == '-' };
     snprintf (self->id, sizeof self->id, "%s", given->id);
     //  Of a text that is too long for one message the beginning is shown
-    size_t size = argos_tg_offset (given->text, DRAFT_UNITS);
-    json_t *params = json_pack ("{s:o,s:o}", "chat_id", tg_chat (telegram, given->chat_id), "text",
-        json_sprintf ("%.*s \u258C", (int) size, given->text));
+    json_t *pieces = tg_pieces (given->text, DRAFT_UNITS), *params = json_object ();
+    json_object_update (params, json_array_get (pieces, 0));
+    json_decref (pieces);
+    json_object_set_new (params, "chat_id", tg_chat (telegram, given->chat_id));
+    json_object_set_new (params, "text", json_sprintf ("%s" CURSOR, s_member (params, "text")));
     if (*self->id)
         json_object_set_new (params, "message_id", json_integer (strtoll (self->id, NULL, 10)));
     else {
         if (*given->thread_id && strcmp (given->thread_id, "1") != 0)
             json_object_set_new (
                 params, "message_thread_id", json_integer (strtoll (given->thread_id, NULL, 10)));
-        if (*given->thread_id && !self->group && *given->reply_to)
-            json_object_set_new (params, "reply_parameters",
-                json_pack ("{s:I,s:b}", "message_id",
-                    (json_int_t) strtoll (given->reply_to, NULL, 10), "allow_sending_without_reply",
-                    1));
+        tg_put_reply (telegram, given->chat_id, given->thread_id, given->reply_to, 0, params);
     }
     if (!tg_api (telegram, *self->id ? "editMessageText" : "sendMessage", params, true, 0,
             s_on_draft, self)) {

@@ -256,15 +256,17 @@ s_not_for_us (const argos_tg_who_t *who, const json_t *message, const argos_tg_s
 //  ------------------------------------------------------------------------------------------------
 //  A message
 
+//  Its id is made of the chat's present id: numbers begin anew when that changes.
+
 static json_t *
-s_message (const argos_tg_who_t *who, const json_t *source, int64_t message_id, const char *what,
-    json_t *body)
+s_message (
+    const argos_tg_who_t *who, const json_t *source, int64_t chat, const char *what, json_t *body)
 {
-    const char *chat = s_text (source, "chat_id"), *thread = s_text (source, "thread_id");
+    const char *first = s_text (source, "chat_id"), *thread = s_text (source, "thread_id");
     return json_pack ("{s:o,s:o,s:o}", "id",
-        json_sprintf ("telegram.%s:%s:%s%" PRId64, who->account, chat, what, message_id), "key",
-        json_sprintf ("telegram.%s:%s%s%s", who->account, chat, *thread ? ":" : "", thread), "body",
-        body);
+        json_sprintf ("telegram.%s:%" PRId64 ":%.80s", who->account, chat, what), "key",
+        json_sprintf ("telegram.%s:%s%s%s", who->account, first, *thread ? ":" : "", thread),
+        "body", body);
 }
 
 static void
@@ -291,7 +293,8 @@ s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t 
             *said.text == '/' ? "command" : type, "message_id",
             json_sprintf ("%" PRId64, s_int (message, "message_id")));
         s_put_reply (body, message, who);
-        in->message = s_message (who, source, s_int (message, "message_id"), "", body);
+        in->message = s_message (who, source, s_int (json_object_get (message, "chat"), "id"),
+            s_text (body, "message_id"), body);
         in->kind = ARGOS_TG_MESSAGE;
         in->group = s_text (message, "media_group_id");
         in->whole = text && argos_tg_units (written) >= CUT_UNITS && *written != '/';
@@ -342,11 +345,9 @@ s_read_button (const json_t *query, const argos_tg_who_t *who, argos_tg_in_t *in
     json_t *source = s_source (who, message, user);
     json_t *body = json_pack ("{s:o,s:s,s:o}", "source", source, "text", data, "message_id",
         json_sprintf ("%" PRId64, in->message_id));
-    json_t *made = s_message (who, source, in->message_id, "", body);
-    json_object_set_new (made, "id",
-        json_sprintf (
-            "telegram.%s:%s:button:%.64s", who->account, s_text (source, "chat_id"), in->query));
-    in->message = made;
+    char what[80];
+    snprintf (what, sizeof what, "button:%.64s", in->query);
+    in->message = s_message (who, source, in->chat, what, body);
 }
 
 void

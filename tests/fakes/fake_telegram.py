@@ -37,7 +37,8 @@ class Chat:
 
     def __init__(self, chat_id, kind, title=None, forum=False, user=None):
         self.id, self.kind, self.title, self.forum, self.user = chat_id, kind, title, forum, user
-        self.messages, self.topics, self.closed, self.next_id = {}, {}, set(), 1
+        #  The first message of a group is that it was made
+        self.messages, self.topics, self.closed, self.next_id = {}, {}, set(), 1 if kind == "private" else 2
         self.blocked = self.kicked = False
         self.rights = True  # To make topics
         self.migrated = None

@@ -154,6 +154,10 @@ class Argosd:
             self.edge.close()
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "platform(*lines): further settings of the chat platform")
+
+
 #  With nodes the settings of a home are not those that the test has written
 own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="has an argos.yaml of its own, which names the nodes here")
 
