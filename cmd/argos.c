@@ -25,6 +25,8 @@ static const char *const help[] = {
     "argos peers drain|resume NAME     give a peer no new work; give it work again\n"
     "argos agents [list]               agents that are kept between turns\n"
     "argos agents evict SESSION        let one go; the next turn builds a new one\n"
+    "argos handoff SESSION PLATFORM[:CHAT] [--wait]\n"
+    "                                  a session goes on at that platform\n"
     "argos pairing [list]              who waits to be let in, who is\n"
     "argos pairing approve PLATFORM CODE   let in who was told that code\n"
     "argos pairing revoke PLATFORM USER    no more\n"
@@ -100,6 +102,7 @@ static const struct {
     { "channels", argos_command_channels, false },
     { "deliveries", argos_command_deliveries, false },
     { "dead", argos_command_dead, false },
+    { "handoff", argos_command_handoff, true },
     { "import", argos_command_import, true },
     { "keys", NULL, true },
     { "config", argos_command_config, true },

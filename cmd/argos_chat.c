@@ -11,6 +11,7 @@
 #include "argos_chat.h"
 
 #include "argos_commands.h"
+#include "argos_handover.h"
 
 #include <pwd.h>
 #include <signal.h>
@@ -192,6 +193,11 @@ s_on_line (void *ctx, const char *line)
     }
     else if (line[strspn (line, " \t\r")] == '\0')
         s_settle (self);
+    else if (argos_chat_is_handoff (line)) {
+        self->handoff = strdup (line);
+        argos_term_hide (self->term);
+        argos_loop_stop (self->cli->loop);
+    }
     else
         s_say (self, line);
 }
@@ -222,6 +228,7 @@ static void
 s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
 {
     chat_t *self = (chat_t *) ctx;
+    argos_handover_entry (self->handing, topic, msg);
     chat_run_t *run = strncmp (topic, "run.", 4) == 0 ? s_run_find (self, topic + 4) : NULL;
     if (!run)
         return;
@@ -410,30 +417,6 @@ s_on_signal (void *ctx, int signal)
 //  ------------------------------------------------------------------------------------------------
 //  The command
 
-//  Says who answers here.
-
-static void
-s_introduce (chat_t *self)
-{
-    json_t *agent = NULL;
-    argos_err_t code = argos_cli_ask (self->cli, "actor:agent", "agent.status", NULL, &agent);
-    if (self->cli->json)
-        argos_chat_event (self, "agent.status.result", NULL, json_incref (agent));
-    else if (code != ARGOS_OK)
-        argos_term_line (
-            self->term, "chat %s · no agent is connected: %s", self->name, self->cli->reason);
-    else if (json_is_true (json_object_get (agent, "rehearsal")))
-        argos_term_line (self->term,
-            "chat %s · rehearsal provider: no model is configured, answers are scripted",
-            self->name);
-    else
-        argos_term_line (self->term, "chat %s · %s, model %s", self->name,
-            argos_cli_text (agent, "kind"), argos_cli_text (agent, "model"));
-    if (!self->cli->json && json_is_string (json_object_get (agent, "problem")))
-        argos_term_line (self->term, "problem: %s", argos_cli_text (agent, "problem"));
-    json_decref (agent);
-}
-
 static int
 s_read_options (chat_t *self, int argc, char **argv)
 {
@@ -464,13 +447,20 @@ s_talk (chat_t *self)
     snprintf (history, sizeof history, "%s/chat_history", self->cli->home);
     self->term = argos_term_new (self->cli->loop, self->cli->json, history, s_on_line, self);
     argos_term_complete (self->term, argos_commands_complete);
-    s_introduce (self);
+    argos_chat_introduce (self);
     if (!self->cli->final) {
         self->cli->on_signal = s_on_signal;
         self->cli->signal_ctx = self;
         argos_loop_serve (self->cli->loop, self->service, SLOTS);
-        argos_term_show (self->term);
-        argos_loop_run (self->cli->loop);
+        bool gone = false;
+        do {
+            free (self->handoff);
+            self->handoff = NULL;
+            s_settle (self);
+            argos_loop_run (self->cli->loop);
+            gone = self->handoff && argos_chat_handoff (self);
+        } while (self->handoff && !gone && !self->cli->final);
+        free (self->handoff);
     }
     argos_term_stop (self->term);
     if (self->cli->final)

@@ -42,6 +42,8 @@ struct chat {
     bool lost;          //  The daemon is gone; said so
     bool asking;        //  Ctrl-C asked for a run's row
     int64_t interrupt;  //  Time of the last Ctrl-C that could do nothing more, 0 = none
+    char *handoff;      //  What was typed to hand it over; ours, NULL = nothing
+    void *handing;      //  The handoff that is under way, NULL = none
     bool leaving;       //  End as soon as nothing is waited for
     int rc;             //  Exit code
 };
@@ -52,6 +54,14 @@ void argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg);
 //  Shows what of the answer has not been shown. run NULL: an answer nobody waits for here.
 void argos_chat_answer (
     chat_t *self, chat_run_t *run, const char *kind, const char *text, bool again);
+
+//  Says who answers here.
+void argos_chat_introduce (chat_t *self);
+
+//  argos_chat_handoff.c: whether the line is /handoff; and doing it. Returns whether the
+//  conversation has gone.
+bool argos_chat_is_handoff (const char *line);
+bool argos_chat_handoff (chat_t *self);
 
 //  One event of --json. Steals body.
 void argos_chat_event (chat_t *self, const char *type, const char *run_id, json_t *body);

@@ -150,3 +150,25 @@ argos_chat_event (chat_t *self, const char *type, const char *run_id, json_t *bo
     json_object_set_new (event, "body", body ? body : json_object ());
     argos_cli_print (event);
 }
+
+void
+argos_chat_introduce (chat_t *self)
+{
+    json_t *agent = NULL;
+    argos_err_t code = argos_cli_ask (self->cli, "actor:agent", "agent.status", NULL, &agent);
+    if (self->cli->json)
+        argos_chat_event (self, "agent.status.result", NULL, json_incref (agent));
+    else if (code != ARGOS_OK)
+        argos_term_line (
+            self->term, "chat %s · no agent is connected: %s", self->name, self->cli->reason);
+    else if (json_is_true (json_object_get (agent, "rehearsal")))
+        argos_term_line (self->term,
+            "chat %s · rehearsal provider: no model is configured, answers are scripted",
+            self->name);
+    else
+        argos_term_line (self->term, "chat %s · %s, model %s", self->name,
+            argos_cli_text (agent, "kind"), argos_cli_text (agent, "model"));
+    if (!self->cli->json && json_is_string (json_object_get (agent, "problem")))
+        argos_term_line (self->term, "problem: %s", argos_cli_text (agent, "problem"));
+    json_decref (agent);
+}

@@ -182,13 +182,15 @@ s_not_answered (argos_cli_t *self)
 //  Sends, and runs the loop until the answer is there. One that comes later frees itself.
 
 static argos_err_t
-s_exchange (argos_cli_t *self, const argos_loop_part_t *part, json_t **ret_reply)
+s_exchange (argos_cli_t *self, const argos_loop_part_t *parts, size_t count, json_t **ret_reply)
 {
     cli_answer_t *answer = calloc (1, sizeof *answer);
     if (!answer)
         abort ();
     answer->cli = self;
-    argos_err_t code = argos_loop_send (self->loop, part, s_answered, answer);
+    argos_err_t code = count == 1
+                           ? argos_loop_send (self->loop, parts, s_answered, answer)
+                           : argos_loop_commit (self->loop, parts, count, s_answered, answer);
     if (code != ARGOS_OK) {
         snprintf (self->reason, sizeof self->reason, "%s", argos_err_text (code));
         free (answer);
@@ -217,13 +219,19 @@ argos_cli_ask (
     argos_loop_part_t part = { .type = type, .to = to, .ttl_ms = ASK_MS - 1000, .body = body };
     if (ret_reply)
         *ret_reply = NULL;
-    return s_exchange (self, &part, ret_reply);
+    return s_exchange (self, &part, 1, ret_reply);
 }
 
 argos_err_t
 argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part)
 {
-    return s_exchange (self, part, NULL);
+    return s_exchange (self, part, 1, NULL);
+}
+
+argos_err_t
+argos_cli_commit (argos_cli_t *self, const argos_loop_part_t *parts, size_t count)
+{
+    return s_exchange (self, parts, count, NULL);
 }
 
 void

@@ -97,6 +97,9 @@ argos_err_t argos_cli_ask (
 //  The same for anything durable (key, side and urgent as in the part).
 argos_err_t argos_cli_send (argos_cli_t *self, const argos_loop_part_t *part);
 
+//  Several of them as one unit; at most 8.
+argos_err_t argos_cli_commit (argos_cli_t *self, const argos_loop_part_t *parts, size_t count);
+
 //  Random bytes as 2 * count digits; at most 64.
 void argos_cli_random_hex (char *text, size_t count);
 
@@ -118,6 +121,7 @@ argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_db;
 argos_cli_command_t argos_command_dead, argos_command_deliveries, argos_command_send,
     argos_command_channels;
+argos_cli_command_t argos_command_handoff;
 argos_cli_command_t argos_command_import;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_sessions;

@@ -12,6 +12,7 @@
 
 #define LOOP_FD_MAX 4           //  Descriptors beside that of libargos
 #define LOOP_SLEEP_MAX 86400000 //  Longest sleep, msec
+#define COMMIT_MAX 8            //  Parts of a commit
 
 typedef struct {
     int fd;                 //  Descriptor, -1 = free place
@@ -310,6 +311,27 @@ argos_loop_send (
     if (code != ARGOS_OK)
         free (ask);
     free (text);
+    return code;
+}
+
+argos_err_t
+argos_loop_commit (argos_loop_t *self, const argos_loop_part_t *parts, size_t count,
+    argos_loop_answer_fn *fn, void *arg)
+{
+    char *texts[COMMIT_MAX];
+    argos_part_t inner[COMMIT_MAX] = { 0 };
+    loop_ask_t *ask = malloc (sizeof *ask);
+    if (!ask)
+        abort ();
+    *ask = (loop_ask_t){ fn, arg };
+    assert (count <= COMMIT_MAX);
+    for (size_t i = 0; i < count; i++)
+        inner[i] = s_part (&parts[i], &texts[i]);
+    argos_err_t code = argos_commit (self->argos, NULL, inner, count, s_on_answer, ask);
+    if (code != ARGOS_OK)
+        free (ask);
+    for (size_t i = 0; i < count; i++)
+        free (texts[i]);
     return code;
 }
 

@@ -79,6 +79,9 @@ void argos_loop_stop (argos_loop_t *self);
 //  As argos_send, argos_serve, argos_subscribe and argos_unsubscribe.
 argos_err_t argos_loop_send (
     argos_loop_t *self, const argos_loop_part_t *part, argos_loop_answer_fn *fn, void *arg);
+//  Several parts as one unit; at most 8.
+argos_err_t argos_loop_commit (argos_loop_t *self, const argos_loop_part_t *parts, size_t count,
+    argos_loop_answer_fn *fn, void *arg);
 void argos_loop_serve (argos_loop_t *self, const char *service, int slots);
 void argos_loop_subscribe (argos_loop_t *self, const char *topic, int64_t from);
 void argos_loop_unsubscribe (argos_loop_t *self, const char *topic);

@@ -13,6 +13,7 @@
 #include "argos_cache_actor.h"
 #include "argos_child.h"
 #include "argos_gateway_actor.h"
+#include "argos_handoff_actor.h"
 #include "argos_jobs_actor.h"
 #include "argos_rehearsal_actor.h"
 #include "argos_secret.h"
@@ -42,6 +43,7 @@ typedef struct {
         argos_agent_config_t agent;     //  .
         argos_cache_config_t cache;     //  .
         argos_gateway_config_t gateway; //  .
+        argos_handoff_config_t handoff; //  .
         argos_api_config_t api;         //  .
         argos_adapter_config_t adapter; //  .
     } config;                           //  Its settings, as a thread
@@ -147,6 +149,14 @@ s_set_gateway (argosd_peers_t *self, peer_t *peer)
 }
 
 static void
+s_set_handoff (argosd_peers_t *self, peer_t *peer)
+{
+    peer->fn = argos_handoff_actor;
+    peer->config.handoff =
+        (argos_handoff_config_t){ .link = peer->link, .settings = s_settings (self) };
+}
+
+static void
 s_set_api (argosd_peers_t *self, peer_t *peer)
 {
     const argos_config_http_t *http = &self->config->http;
@@ -186,6 +196,7 @@ static const struct {
     { "jobs", s_set_jobs, NULL },
     { "agent", s_set_agent, NULL },
     { "gateway", s_set_gateway, NULL },
+    { "handoff", s_set_handoff, NULL },
     { "api", s_set_api, NULL },
     { "telegram", s_set_account, &argos_telegram },
 };

@@ -19,8 +19,8 @@ argosd_peers_t *argosd_peers_new (const argosd_place_t *place, const argosd_home
 void argosd_peers_destroy (argosd_peers_t **self_p);
 
 //  Puts their rows into a table, at most room, in the order of starting: rehearsal (only when it is
-//  the provider and an agent is here), cache (likewise), tools, agents, gateways, api, foreign
-//  adapters. Returns how many.
+//  the provider and an agent is here), cache (likewise), tools, agents, gateways, handoff, api,
+//  foreign adapters. Returns how many.
 size_t argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room);
 
 #endif

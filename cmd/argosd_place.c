@@ -110,7 +110,8 @@ argosd_place_make (argosd_place_t *self, const argosd_options_t *options, const 
     }
     if (options->only && !s_read_only (self, options->only)) {
         snprintf (reason, size,
-            "--only: a list of core, tools, jobs, agent, gateway, api, telegram, with commas "
+            "--only: a list of core, tools, jobs, agent, gateway, handoff, api, telegram, with "
+            "commas "
             "between "
             "them");
         return -1;

@@ -35,7 +35,7 @@ static const argos_commands_row_t s_rows[ARGOS_COMMAND_COUNT] = {
     [ARGOS_COMMAND_COMMANDS] = { .name = "commands", .aliases = { NULL }, .arguments = "[page]", .category = "Info", .busy = ARGOS_COMMANDS_DISPATCH, .description = "list the commands, page by page" },
     [ARGOS_COMMAND_HELP] = { .name = "help", .aliases = { NULL }, .arguments = "", .category = "Info", .busy = ARGOS_COMMANDS_DISPATCH, .everybody = true, .description = "list the commands" },
     [ARGOS_COMMAND_VERSION] = { .name = "version", .aliases = { "v" }, .arguments = "", .category = "Info", .busy = ARGOS_COMMANDS_DISPATCH, .description = "show which Argos this is" },
-    [ARGOS_COMMAND_HANDOFF] = { .name = "handoff", .aliases = { NULL }, .arguments = "<platform>", .category = "Session", .busy = ARGOS_COMMANDS_REJECT, .cli_only = true, .description = "go on with this session at another platform" },
+    [ARGOS_COMMAND_HANDOFF] = { .name = "handoff", .aliases = { NULL }, .arguments = "<platform>[:chat]", .category = "Session", .busy = ARGOS_COMMANDS_REJECT, .cli_only = true, .description = "go on with this session at another platform" },
     [ARGOS_COMMAND_QUIT] = { .name = "quit", .aliases = { "exit" }, .arguments = "", .category = "Exit", .busy = ARGOS_COMMANDS_DISPATCH, .cli_only = true, .description = "leave the chat" },
 };
 // clang-format on

@@ -60,7 +60,7 @@ s_profile (const turn_t *self)
     const char *model = json_string_value (json_object_get (self->body, "model"));
     const char *prompt = argos_setting_text (self->settings, NULL, NULL, "agent.system_prompt");
     const char *kind = kinds[provider->kind];
-    char key[ARGOS_DIGEST_SIZE];
+    char key[ARGOS_SHA256_SIZE];
     argos_signature_key (provider->key, key);
     json_t *profile = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s, s:O}", "model",
         model && *model ? model : provider->model, "key_hash", key, "base_url", provider->base_url,

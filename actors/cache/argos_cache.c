@@ -312,7 +312,7 @@ argos_cache_use (argos_cache_t *self, argos_cache_entry_t *entry, const char *ha
 void
 argos_cache_freeze (argos_cache_t *self, argos_cache_entry_t *entry, json_t *prompt)
 {
-    char hash[ARGOS_DIGEST_SIZE];
+    char hash[ARGOS_SHA256_SIZE];
     if (entry->prompt)
         return;
     argos_signature_prompt (prompt, hash);

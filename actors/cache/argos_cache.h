@@ -27,7 +27,7 @@ typedef struct argos_cache argos_cache_t;
 //  A prompt that some entries share
 
 typedef struct {
-    char hash[ARGOS_DIGEST_SIZE]; //  Of the bytes
+    char hash[ARGOS_SHA256_SIZE]; //  Of the bytes
     json_t *prompt;               //  System prompt and tools, as they are sent
     size_t refs;                  //  Entries that have it
     size_t bytes;                 //  Of it

@@ -10,15 +10,15 @@
 #include <string.h>
 
 static void
-s_digest (const char *text, char target[static ARGOS_DIGEST_SIZE])
+s_digest (const char *text, char target[static ARGOS_SHA256_SIZE])
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     crypto_hash_sha256 (hash, (const unsigned char *) text, strlen (text));
-    sodium_bin2hex (target, ARGOS_DIGEST_SIZE, hash, sizeof hash);
+    sodium_bin2hex (target, ARGOS_SHA256_SIZE, hash, sizeof hash);
 }
 
 void
-argos_signature_key (const char *key, char target[static ARGOS_DIGEST_SIZE])
+argos_signature_key (const char *key, char target[static ARGOS_SHA256_SIZE])
 {
     *target = 0;
     if (key && *key)
@@ -63,7 +63,7 @@ argos_signature (const json_t *profile, char target[static ARGOS_SIGNATURE_SIZE]
 {
     static const char *const first[] = { "model", "key_hash", "base_url", "provider",
         "requested_provider", "api_mode" };
-    char digest[ARGOS_DIGEST_SIZE];
+    char digest[ARGOS_SHA256_SIZE];
     json_t *keys = json_object_get (profile, "keys"), *parts = json_array ();
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         json_array_append_new (parts, s_text (profile, first[i]));
@@ -115,7 +115,7 @@ argos_signature_keys (const json_t *settings, int64_t generation)
 }
 
 void
-argos_signature_prompt (const json_t *prompt, char target[static ARGOS_DIGEST_SIZE])
+argos_signature_prompt (const json_t *prompt, char target[static ARGOS_SHA256_SIZE])
 {
     char *text = json_dumps (prompt, JSON_COMPACT);
     s_digest (text ? text : "", target);

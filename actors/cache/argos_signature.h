@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define ARGOS_SIGNATURE_SIZE 17 //  With its end
-#define ARGOS_DIGEST_SIZE 65    //  Of a whole SHA-256, in hex, with its end
+#define ARGOS_SHA256_SIZE 65    //  Of a whole SHA-256, in hex, with its end
 
 //  The first 16 digits of SHA-256 over the canonical JSON of these members of profile, in order:
 //  model, key_hash, base_url, provider, requested_provider, api_mode, capabilities (sorted),
@@ -20,13 +20,13 @@
 void argos_signature (const json_t *profile, char target[static ARGOS_SIGNATURE_SIZE]);
 
 //  Member key_hash: of the whole key, never of its beginning. NULL and "" make "".
-void argos_signature_key (const char *key, char target[static ARGOS_DIGEST_SIZE]);
+void argos_signature_key (const char *key, char target[static ARGOS_SHA256_SIZE]);
 
 //  Member keys: the settings that shape an agent, each present, null when it is not set; and the
 //  generation of the tool registry. settings may be NULL or anything. New.
 json_t *argos_signature_keys (const json_t *settings, int64_t generation);
 
 //  The hash of a frozen prompt: of its bytes in the order in which they are sent.
-void argos_signature_prompt (const json_t *prompt, char target[static ARGOS_DIGEST_SIZE]);
+void argos_signature_prompt (const json_t *prompt, char target[static ARGOS_SHA256_SIZE]);
 
 #endif

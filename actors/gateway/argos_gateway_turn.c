@@ -142,7 +142,15 @@ s_tell (const argos_gateway_case_t *self, argos_life_t life, bool lost, json_t *
     argos_gateway_life (self, &policy);
     s_route (self, key);
     argos_parts_store_new (parts, "route.resume", json_pack ("{s:s, s:b}", "key", key, "on", 0));
-    if (argos_life_notice (life, &policy, lost, text, sizeof text)) {
+    const char *moved =
+        life == ARGOS_LIFE_SUSPENDED ? argos_life_moved (self->fact[ARGOS_FACT_ROUTE]) : NULL;
+    if (moved) {
+        const json_t *session = json_object_get (self->fact[ARGOS_FACT_ROUTE], "session");
+        const char *title = json_string_value (json_object_get (session, "title"));
+        snprintf (text, sizeof text, SAY_MOVED, moved,
+            title ? title : json_string_value (json_object_get (session, "id")));
+    }
+    if (moved || argos_life_notice (life, &policy, lost, text, sizeof text)) {
         argos_cmd_id (self, "life", id);
         argos_parts_deliver (
             parts, s_source (self), id, "notice", text, s_text (self, "message_id"));

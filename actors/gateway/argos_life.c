@@ -216,6 +216,18 @@ argos_life_begun (const json_t *result)
         json_string_value (json_object_get (json_object_get (result, "route"), "reset_reason")));
 }
 
+const char *
+argos_life_moved (const json_t *result)
+{
+    static const char mark[] = "handoff:";
+    const json_t *route = json_object_get (result, "route");
+    const char *reason = json_string_value (json_object_get (route, "resume_reason"));
+    if (!json_is_true (json_object_get (route, "suspended")) || !reason ||
+        strncmp (reason, mark, sizeof mark - 1) != 0)
+        return NULL;
+    return reason + sizeof mark - 1;
+}
+
 bool
 argos_life_notice (
     argos_life_t life, const argos_life_policy_t *policy, bool lost, char *target, size_t size)

@@ -60,6 +60,10 @@ argos_life_t argos_life_begun (const json_t *result);
 bool argos_life_notice (
     argos_life_t life, const argos_life_policy_t *policy, bool lost, char *target, size_t size);
 
+//  The platform where the session of a suspended route (the result of route.get) went on by a
+//  handoff; NULL = it did not. Borrowed.
+const char *argos_life_moved (const json_t *result);
+
 //  The latest moment, not after `now`, at which the local clock came to that hour of its day; with
 //  next the first one after it. Msec since 1970. On a day that leaves the hour out it is when the
 //  clock jumps over it, on one that has it twice the first time.

@@ -89,4 +89,9 @@
     "said "                                                                                        \
     "in it."
 
+#define SAY_MOVED                                                                                  \
+    "➜ This conversation went on at %.32s. This is a new session; /resume %.256s brings the "    \
+    "other "                                                                                       \
+    "one back here."
+
 #endif

@@ -178,7 +178,13 @@ argos_store_route_reset (argos_store_t *self, argos_store_unit_t *unit)
 bool
 argos_store_route_suspend (argos_store_t *self, argos_store_unit_t *unit)
 {
-    argos_store_run (self, ARGOS_SQL_ROUTE_SUSPEND, "s", argos_store_member (unit->body, "key"));
+    const char *key = argos_store_member (unit->body, "key");
+    const char *reason = argos_store_member (unit->body, "reason");
+    if (json_is_false (json_object_get (unit->body, "on"))) {
+        argos_store_run (self, ARGOS_SQL_ROUTE_UNSUSPEND, "ss", key, reason);
+        return true;
+    }
+    argos_store_run (self, ARGOS_SQL_ROUTE_SUSPEND, "se", key, reason);
     return self->failed || argos_store_changed (self) || s_no_route (unit);
 }
 

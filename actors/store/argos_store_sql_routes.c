@@ -42,8 +42,11 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_ROUTE_FORGET] = "DELETE FROM routes WHERE key = ?1 AND session_id = ?2",
     [ARGOS_SQL_ROUTE_ORPHAN] = "DELETE FROM routes WHERE session_id = ?1",
     [ARGOS_SQL_ROUTE_OTHER] = "SELECT 1 FROM routes WHERE session_id = ?1 LIMIT 1",
-    [ARGOS_SQL_ROUTE_SUSPEND] = "UPDATE routes SET suspended = 1, resume_reason = NULL,"
+    [ARGOS_SQL_ROUTE_SUSPEND] = "UPDATE routes SET suspended = 1, resume_reason = ?2,"
                                 " resume_at = NULL, version = version + 1 WHERE key = ?1",
+    [ARGOS_SQL_ROUTE_UNSUSPEND] = "UPDATE routes SET suspended = 0, resume_reason = NULL,"
+                                  " version = version + 1 WHERE key = ?1 AND suspended = 1"
+                                  " AND ifnull (resume_reason, '') = ?2",
     [ARGOS_SQL_ROUTE_RESUME] = "UPDATE routes SET " RESUME " WHERE key = ?1 AND suspended = 0",
     [ARGOS_SQL_ROUTE_RESUME_ALL] =
         "UPDATE routes SET " RESUME " WHERE suspended = 0 AND resume_at IS NULL AND session_id IN"

@@ -133,6 +133,9 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "route.bind", "store" },
     { "operator", ARGOS_RULE_SEND, "route.list", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.request", "store" },
+    { "operator", ARGOS_RULE_SEND, "handoff.begin", "service:handoff" },
+    { "operator", ARGOS_RULE_SEND, "session.ensure", "store" },
+    { "operator", ARGOS_RULE_READ, "", "handoff.>" },
     { "operator", ARGOS_RULE_SEND, "handoff.state", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.list", "store" },
     { "operator", ARGOS_RULE_SEND, "handoff.fail", "store" },
@@ -159,7 +162,7 @@ const char *const argos_roles_core_services[] = { "gateway", "turn", "handoff", 
     "tool", "tools", "daemon", NULL };
 
 const char *const argos_roles_core_topics[] = { "run", "out", "hook", "config", "job", "agent",
-    "tool", NULL };
+    "tool", "handoff", NULL };
 
 const char *const argos_roles_core_actors[] = { "broker", "store", "auth", "supervisor", "gateway",
     "agent", "cache", "tools", "jobs", "handoff", "scheduler", "api", "daemon", "hooks", NULL };

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import threading
 
-NODES = "nodes: {{core: {{actors: [core, gateway, api], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
+NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
         "edge: {{actors: [\"agent*2\", tools], broker: \"tcp://{host}:{port}\"}}}}\n"
 
 

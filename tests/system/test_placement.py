@@ -15,7 +15,7 @@ from test_gateway import Chat
 
 pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
 
-ACTORS = ["jobs", "tools", "agent", "gateway", "api"]
+ACTORS = ["jobs", "tools", "agent", "gateway", "handoff", "api"]
 
 
 def children(pid):
@@ -96,7 +96,7 @@ def test_a_foreign_adapter_is_started_watched_and_stopped(daemon):
 
 
 @pytest.mark.parametrize("text, expected", [
-    ("nodes: {core: {actors: [core, gatway]}}\n", "core, tools, jobs, agent, gateway, api"),
+    ("nodes: {core: {actors: [core, gatway]}}\n", "core, tools, jobs, agent, gateway, handoff, api"),
     ("nodes: {a: {actors: [agent], broker: \"tcp://127.0.0.1:7420\"}}\n", "the actor core exactly once"),
     ("nodes: {core: {actors: [core]}, a: {actors: [agent]}}\n", "tcp://host:port of the core"),
     ("bind: [\"tcp://127.0.0.1\"]\n", "tcp://host:port"),

@@ -68,7 +68,7 @@ signatures_differ_when_what_shapes_an_agent_does (void **state)
 static void
 keys_with_a_common_beginning_have_other_signatures_3 (void **state)
 {
-    char one[ARGOS_DIGEST_SIZE], other[ARGOS_DIGEST_SIZE], a[17], b[17];
+    char one[ARGOS_SHA256_SIZE], other[ARGOS_SHA256_SIZE], a[17], b[17];
     (void) state;
     argos_signature_key ("eyJhbGci.first", one);
     argos_signature_key ("eyJhbGci.second", other);

@@ -171,7 +171,7 @@ static void
 one_prompt_is_shared_and_goes_with_the_last (void **state)
 {
     kit_t kit;
-    char hash[ARGOS_DIGEST_SIZE];
+    char hash[ARGOS_SHA256_SIZE];
     (void) state;
     kit_begin (&kit, 8, 1000);
     json_t *one = kit_json ("{'system':'x','tools':[]}"), *same = json_deep_copy (one);

@@ -1,0 +1,333 @@
+//  argos_handoff - see the header.
+//
+//  Invariant: the route, the state and the turn change in one commit or not at all. Limits:
+//  ARGOS_HANDOFF_ROUTES_MAX routes are taken from the session; more go on sharing its lane.
+
+#include "argos_handoff.h"
+
+#include "argos_header.h"
+#include "argos_setting.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL_SIZE 9 //  Of an id, for people, with its end
+#define SERVICE "deliver."
+
+static const char *
+s_text (const json_t *object, const char *name)
+{
+    const char *text = json_string_value (json_object_get (object, name));
+    return text ? text : "";
+}
+
+static json_int_t
+s_number (const json_t *object, const char *name)
+{
+    return json_integer_value (json_object_get (object, name));
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Where to
+
+//  The home as the settings have it; ids may be written as numbers there.
+
+static json_t *
+s_configured (const argos_handoff_case_t *self, const char *platform)
+{
+    static const char *const names[][2] = { { "chat_id", "chat_id" }, { "thread_id", "thread_id" },
+        { "name", "chat_name" } };
+    const json_t *home = argos_setting (self->settings, platform, NULL, "home_channel");
+    if (!json_object_get (home, "chat_id"))
+        return NULL;
+    json_t *place = json_pack ("{s:s}", "platform", platform);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const json_t *value = json_object_get (home, names[i][0]);
+        if (json_is_integer (value))
+            json_object_set_new (place, names[i][1],
+                json_sprintf ("%" JSON_INTEGER_FORMAT, json_integer_value (value)));
+        else if (json_is_string (value))
+            json_object_set_new (place, names[i][1], json_string (json_string_value (value)));
+    }
+    return place;
+}
+
+json_t *
+argos_handoff_place (const argos_handoff_case_t *self, char reason[static ARGOS_HANDOFF_TEXT_SIZE])
+{
+    const char *platform = s_text (self->row, "platform"), *target = s_text (self->row, "target");
+    const json_t *home = json_object_get (json_object_get (self->home, "value"), "source");
+    json_t *place = NULL;
+    if (*target)
+        place = json_pack ("{s:s, s:s}", "platform", platform, "chat_id", target);
+    else if (*s_text (home, "chat_id"))
+        place = json_deep_copy (home);
+    else
+        place = s_configured (self, platform);
+    if (!place)
+        snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE,
+            "no home channel is configured for %s: say /sethome in the chat that is to be it",
+            platform);
+    return place;
+}
+
+bool
+argos_handoff_account (const argos_handoff_case_t *self, const json_t *place, char *target)
+{
+    const char *wanted = s_text (place, "account");
+    char prefix[ARGOS_NAME_MAX + 1];
+    size_t index;
+    json_t *row;
+    int size = snprintf (prefix, sizeof prefix, SERVICE "%s.", s_text (place, "platform"));
+    *target = 0;
+    json_array_foreach (json_object_get (self->status, "services"), index, row) {
+        const char *name = s_text (row, "name");
+        if (size >= (int) sizeof prefix || strncmp (name, prefix, (size_t) size) != 0 ||
+            s_number (row, "workers") < 1 || (*wanted && strcmp (name + size, wanted) != 0))
+            continue;
+        if (!*target || strcmp (name + size, target) < 0)
+            snprintf (target, ARGOS_NAME_MAX + 1, "%s", name + size);
+    }
+    return *target != 0;
+}
+
+//  The title of the session, else the beginning of its id.
+
+static void
+s_label (const json_t *session, char *target, size_t size)
+{
+    const char *title = s_text (session, "title");
+    char id[LABEL_SIZE];
+    argos_parts_cut (s_text (session, "id"), id, sizeof id);
+    argos_parts_cut (*title ? title : id, target, size);
+    for (; *target; target++)
+        if ((unsigned char) *target < 0x20 || *target == 0x7f)
+            *target = ' ';
+}
+
+void
+argos_handoff_name (const argos_handoff_case_t *self, char target[static ARGOS_HANDOFF_NAME_SIZE])
+{
+    char label[ARGOS_HANDOFF_NAME_SIZE - 16];
+    s_label (self->session, label, sizeof label);
+    snprintf (target, ARGOS_HANDOFF_NAME_SIZE, "Argos — %s", label);
+}
+
+//  What the adapter says of the next reply goes over what is known.
+
+json_t *
+argos_handoff_source (const argos_handoff_case_t *self, const json_t *place)
+{
+    json_t *source = json_deep_copy (place);
+    json_t *own = json_object_get (self->thread, "source");
+    const char *type = s_text (self->chat, "chat_type");
+    bool thread = *s_text (self->thread, "thread_id");
+    if (*type && !*s_text (source, "chat_type"))
+        json_object_set_new (source, "chat_type", json_string (type));
+    if (thread) {
+        json_object_set (source, "thread_id", json_object_get (self->thread, "thread_id"));
+        json_object_set_new (source, "chat_type", json_string ("thread"));
+        if (*s_text (self->thread, "chat_id"))
+            json_object_set (source, "chat_id", json_object_get (self->thread, "chat_id"));
+    }
+    if (!*s_text (source, "chat_type"))
+        json_object_set_new (source, "chat_type", json_string ("dm"));
+    if (json_is_object (own)) {
+        json_object_update (source, own);
+        json_object_set (source, "platform", json_object_get (place, "platform"));
+        json_object_set (source, "account", json_object_get (place, "account"));
+    }
+    return source;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The last commit
+
+static void
+s_reason (const json_t *row, char target[static ARGOS_HANDOFF_REASON_SIZE])
+{
+    snprintf (target, ARGOS_HANDOFF_REASON_SIZE, "handoff:%.32s", s_text (row, "platform"));
+}
+
+static void
+s_idle (json_t *parts, const char *session)
+{
+    argos_parts_store_new (parts, "expect",
+        json_pack (
+            "{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max", 1));
+}
+
+//  The other routes of the session lead nowhere from now on: who speaks there is told where it
+//  went. Returns them, for the way back.
+
+static json_t *
+s_let_go (const argos_handoff_case_t *self, const char *key, json_t *parts)
+{
+    char reason[ARGOS_HANDOFF_REASON_SIZE];
+    json_t *gone = json_array (), *route;
+    size_t index;
+    s_reason (self->row, reason);
+    json_array_foreach (json_object_get (self->routes, "routes"), index, route) {
+        const char *other = s_text (route, "key");
+        if (strcmp (other, key) == 0 || json_array_size (gone) == ARGOS_HANDOFF_ROUTES_MAX ||
+            json_is_true (json_object_get (route, "suspended")))
+            continue;
+        argos_parts_store_new (
+            parts, "route.suspend", json_pack ("{s:s, s:s}", "key", other, "reason", reason));
+        json_t *entry = json_pack ("{s:s}", "key", other);
+        if (json_is_object (json_object_get (route, "source")))
+            json_object_set (entry, "source", json_object_get (route, "source"));
+        json_array_append_new (gone, entry);
+    }
+    return gone;
+}
+
+static void
+s_turn (const argos_handoff_case_t *self, const json_t *source, const char *key, const char *run,
+    json_t *parts)
+{
+    char label[ARGOS_HANDOFF_NAME_SIZE], text[1024], service[ARGOS_NAME_MAX + 1];
+    const char *session = s_text (self->row, "session_id");
+    s_label (self->session, label, sizeof label);
+    snprintf (text, sizeof text,
+        "[This conversation, \"%s\", has just been handed over from the command line to this chat; "
+        "all that was said is above. Confirm that briefly, and sum up in a few sentences where "
+        "things stand.]",
+        label);
+    argos_parts_store_new (parts, "run.create",
+        json_pack ("{s:s, s:s, s:s, s:s, s:s}", "run_id", run, "owner", "handoff", "session_id",
+            session, "input", "handoff", "kind", "handoff"));
+    json_t *turn = json_pack ("{s:s, s:s, s:s, s:s, s:O}", "run_id", run, "session_id", session,
+        "text", text, "route", key, "source", source);
+    if (argos_parts_service (source, service))
+        json_object_set_new (turn, "deliver", json_string (service));
+    argos_parts_turn_new (parts, "turn.request", run, session, false, turn);
+    argos_parts_out (parts, source, NULL, run, "queued", NULL);
+}
+
+static void
+s_check (const argos_handoff_case_t *self, const char *run, json_t *gone, json_t *parts)
+{
+    const char *session = s_text (self->row, "session_id");
+    char id[ARGOS_ID_MAX + 1];
+    snprintf (id, sizeof id, "check.%s", run);
+    json_t *body = json_pack ("{s:I, s:I, s:s, s:s, s:s, s:o}", "id", s_number (self->row, "id"),
+        "epoch", s_number (self->row, "epoch"), "session_id", session, "run_id", run, "platform",
+        s_text (self->row, "platform"), "routes", gone);
+    json_array_append_new (
+        parts, json_pack ("{s:s, s:s, s:s, s:s, s:b, s:o}", "type", "handoff.check", "to",
+                   "service:handoff", "id", id, "key", run, "durable", 1, "body", body));
+}
+
+//  In the chat itself when there is no thread: said before the answer.
+
+static void
+s_notice (const argos_handoff_case_t *self, const json_t *source, const char *run, json_t *parts)
+{
+    char text[ARGOS_HANDOFF_TEXT_SIZE], label[ARGOS_HANDOFF_NAME_SIZE], id[ARGOS_ID_MAX + 1];
+    if (*s_text (self->thread, "thread_id"))
+        return;
+    s_label (self->session, label, sizeof label);
+    snprintf (id, sizeof id, "%s.handoff", run);
+    snprintf (text, sizeof text,
+        "➜ \"%s\" goes on here. No new thread is available (%.200s), so it is this chat.", label,
+        self->no_thread ? self->no_thread : "not supported");
+    argos_parts_deliver (parts, source, id, "notice", text, NULL);
+}
+
+json_t *
+argos_handoff_parts (const argos_handoff_case_t *self, const json_t *source)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1], number[64], digest[ARGOS_DIGEST_SIZE],
+        run[ARGOS_RUN_ID_SIZE];
+    const char *session = s_text (self->row, "session_id");
+    const json_t *route = json_object_get (self->route, "route");
+    const char *other = s_text (route, "session_id");
+    json_t *parts = json_array ();
+    argos_route_key (source, self->policy, key, sizeof key);
+    snprintf (number, sizeof number, "%" PRId64 ".%" PRId64, (int64_t) s_number (self->row, "id"),
+        (int64_t) s_number (self->row, "epoch"));
+    argos_parts_digest ("handoff", number, digest);
+    snprintf (run, sizeof run, "run_%.32s", digest);
+    argos_parts_store_new (parts, "expect",
+        json_pack (
+            "{s:s, s:s, s:I}", "row", "route", "key", key, "version", s_number (route, "version")));
+    s_idle (parts, session);
+    if (*other && strcmp (other, session) != 0)
+        s_idle (parts, other);
+    if (json_object_get (self->session, "ended_at"))
+        argos_parts_store_new (parts, "session.reopen", json_pack ("{s:s}", "id", session));
+    argos_parts_store_new (parts, "handoff.complete",
+        json_pack ("{s:I, s:I, s:s, s:O}", "id", s_number (self->row, "id"), "epoch",
+            s_number (self->row, "epoch"), "key", key, "source", source));
+    json_t *gone = s_let_go (self, key, parts);
+    s_notice (self, source, run, parts);
+    s_turn (self, source, key, run, parts);
+    s_check (self, run, gone, parts);
+    return parts;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  When it goes wrong
+
+json_t *
+argos_handoff_failed (const argos_handoff_case_t *self, bool claimed, const char *error)
+{
+    json_t *parts = json_array ();
+    argos_parts_store_new (parts, "handoff.fail",
+        json_pack ("{s:I, s:I, s:s, s:[s]}", "id", s_number (self->row, "id"), "epoch",
+            s_number (self->row, "epoch"), "error", error, "states",
+            claimed ? "running" : "pending"));
+    return parts;
+}
+
+argos_handoff_verdict_t
+argos_handoff_outcome (
+    const json_t *run, const json_t *delivery, char reason[static ARGOS_HANDOFF_TEXT_SIZE])
+{
+    const char *state = s_text (run, "state"), *sent = s_text (delivery, "state");
+    const char *error = s_text (run, "error");
+    *reason = 0;
+    if (strcmp (state, "failed") == 0 || strcmp (state, "cancelled") == 0)
+        snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE, "the turn at the destination was not done: %s",
+            *error ? error : state);
+    else if (strcmp (state, "completed") == 0 && strcmp (sent, "refused") == 0)
+        snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE, "the adapter could not send there: %s",
+            *s_text (delivery, "error") ? s_text (delivery, "error") : "refused");
+    if (*reason)
+        return ARGOS_HANDOFF_BAD;
+    bool over = strcmp (sent, "sent") == 0 || strcmp (sent, "unknown") == 0;
+    return strcmp (state, "completed") == 0 && over ? ARGOS_HANDOFF_GOOD : ARGOS_HANDOFF_WAIT;
+}
+
+json_t *
+argos_handoff_undo (const json_t *body, const char *error)
+{
+    char reason[ARGOS_HANDOFF_REASON_SIZE], id[ARGOS_ID_MAX + 1],
+        text[ARGOS_HANDOFF_TEXT_SIZE + 128];
+    json_t *parts = json_array (), *route;
+    size_t index;
+    s_reason (body, reason);
+    argos_parts_store_new (parts, "handoff.fail",
+        json_pack ("{s:I, s:I, s:s, s:[s]}", "id", s_number (body, "id"), "epoch",
+            s_number (body, "epoch"), "error", error, "states", "completed"));
+    snprintf (text, sizeof text,
+        "The handoff to %s has failed: %s. The conversation goes on here as before.",
+        s_text (body, "platform"), error);
+    json_array_foreach (json_object_get (body, "routes"), index, route) {
+        const char *key = s_text (route, "key");
+        argos_parts_store_new (parts, "route.suspend",
+            json_pack ("{s:s, s:s, s:b}", "key", key, "reason", reason, "on", 0));
+        snprintf (id, sizeof id, "%s.undo%zu", s_text (body, "run_id"), index);
+        argos_parts_deliver (parts, json_object_get (route, "source"), id, "notice", text, NULL);
+    }
+    return parts;
+}
+
+int64_t
+argos_handoff_patience (int64_t age_ms)
+{
+    int64_t wait_ms = age_ms / 4;
+    return wait_ms < 250 ? 250 : wait_ms > 30000 ? 30000 : wait_ms;
+}

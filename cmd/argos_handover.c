@@ -1,0 +1,408 @@
+//  argos_handover - see the header; and `argos handoff`.
+//
+//  Invariant: a request that nobody has taken is called off by compare-and-set before it is given
+//  up, so that it can't be done later behind our back. One that somebody has taken is left alone.
+//  Limits: CLAIM_MS until it is taken, DONE_MS until it is over.
+
+#include "argos_handover.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CLAIM_MS 60000 //  Until somebody takes it
+#define DONE_MS 900000 //  until it is over
+#define LINE_MS 30000  //  Between two lines that say that it goes on
+#define TICK_MS 5000   //  The state is read again when nothing was heard
+#define TOPIC "handoff.events"
+#define LABEL 8 //  Characters of an id that are shown
+
+static const char *
+s_text (const json_t *object, const char *name)
+{
+    const char *text = json_string_value (json_object_get (object, name));
+    return text ? text : "";
+}
+
+bool
+argos_handover_words (argos_handover_t *self, char *word)
+{
+    size_t size = strcspn (word, ":");
+    const char *target = word[size] ? word + size + 1 : NULL;
+    if (size < 2 || size >= sizeof self->platform || (target && !*target))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        self->platform[i] =
+            (char) (word[i] >= 'A' && word[i] <= 'Z' ? word[i] + 'a' - 'A' : word[i]);
+    self->platform[size] = 0;
+    self->target = target;
+    return strspn (self->platform, "abcdefghijklmnopqrstuvwxyz0123456789_") == size;
+}
+
+static int __attribute__ ((format (printf, 2, 3)))
+s_failed (argos_handover_t *self, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    if (self->cli->interrupted)
+        snprintf (self->why, sizeof self->why, "interrupted");
+    else
+        vsnprintf (self->why, sizeof self->why, format, args); // NOLINT(clang-analyzer-valist.*)
+    va_end (args);
+    return CLI_FAILED;
+}
+
+static int
+s_ask (argos_handover_t *self, const char *to, const char *type, json_t *body, json_t **ret_reply)
+{
+    if (argos_cli_ask (self->cli, to, type, body, ret_reply) == ARGOS_OK)
+        return CLI_OK;
+    return s_failed (self, "%s", self->cli->reason);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Before it is asked for
+
+//  An adapter of the platform has to be here.
+
+static int
+s_check_adapter (argos_handover_t *self)
+{
+    json_t *reply = NULL, *row;
+    char prefix[48], others[512] = "";
+    size_t index;
+    bool live = false;
+    int rc = s_ask (self, "actor:broker", "broker.status", NULL, &reply);
+    snprintf (prefix, sizeof prefix, "deliver.%s.", self->platform);
+    json_array_foreach (json_object_get (reply, "services"), index, row) {
+        const char *name = s_text (row, "name");
+        bool works = json_integer_value (json_object_get (row, "workers")) > 0;
+        if (works && strncmp (name, prefix, strlen (prefix)) == 0)
+            live = true;
+        else if (works && strncmp (name, "deliver.", 8) == 0 &&
+                 strncmp (name, "deliver.local.", 14) != 0)
+            snprintf (others + strlen (others), sizeof others - strlen (others), " %.*s",
+                (int) strcspn (name + 8, "."), name + 8);
+    }
+    json_decref (reply);
+    if (rc == CLI_OK && !live) {
+        snprintf (self->why, sizeof self->why, "the platform %s is not active here (active:%s)",
+            self->platform, *others ? others : " none");
+        rc = CLI_FAILED;
+    }
+    return rc;
+}
+
+static int
+s_check_home (argos_handover_t *self)
+{
+    json_t *reply = NULL, *settings = NULL;
+    if (self->target)
+        return CLI_OK;
+    int rc = s_ask (self, "store", "record.get",
+        json_pack ("{s:s, s:s}", "space", "home", "key", self->platform), &reply);
+    bool found = json_is_object (json_object_get (reply, "record"));
+    if (rc == CLI_OK && !found) {
+        rc = s_ask (self, "actor:broker", "config.get", NULL, &settings);
+        const json_t *platforms =
+            json_object_get (json_object_get (settings, "settings"), "platforms");
+        const json_t *platform = json_object_get (platforms, self->platform);
+        found = json_is_object (json_object_get (platform, "home_channel"));
+    }
+    json_decref (reply);
+    json_decref (settings);
+    if (rc == CLI_OK && !found)
+        rc = s_failed (self,
+            "%s has no home channel: say /sethome in the chat that is to be it, or name a chat",
+            self->platform);
+    return rc;
+}
+
+//  The session: its title; one that was never stored is made with the request.
+
+static int
+s_check_session (argos_handover_t *self, json_t **ret_session)
+{
+    json_t *reply = NULL;
+    int rc = s_ask (self, "store", "session.get", json_pack ("{s:s}", "id", self->session), &reply);
+    *ret_session = json_incref (json_object_get (reply, "session"));
+    const char *title = s_text (*ret_session, "title");
+    if (*title)
+        snprintf (self->title, sizeof self->title, "%s", title);
+    else
+        snprintf (self->title, sizeof self->title, "%.*s", LABEL, self->session);
+    json_decref (reply);
+    if (rc == CLI_OK && !json_is_object (*ret_session) && !self->key)
+        rc = s_failed (self, "there is no session %s", self->session);
+    return rc;
+}
+
+static int
+s_check_idle (argos_handover_t *self)
+{
+    json_t *reply = NULL;
+    int rc = s_ask (self, "store", "lane.list",
+        json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", self->session, "brief", 1), &reply);
+    if (rc == CLI_OK && !self->wait && json_array_size (json_object_get (reply, "messages")))
+        rc = s_failed (self, "a turn is running: try again when it is over");
+    json_decref (reply);
+    return rc;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  The request
+
+static int
+s_request (argos_handover_t *self, bool stored)
+{
+    char cwd[PATH_MAX];
+    argos_loop_part_t parts[5];
+    size_t count = 0;
+    if (!stored) {
+        parts[count++] = (argos_loop_part_t){ .type = "expect",
+            .to = "store",
+            .body = json_pack ("{s:s, s:s, s:i}", "row", "route", "key", self->key, "version", 0) };
+        parts[count++] = (argos_loop_part_t){ .type = "session.ensure",
+            .to = "store",
+            .body = json_pack ("{s:s, s:O}", "id", self->session, "source", self->source) };
+        parts[count++] = (argos_loop_part_t){ .type = "route.bind",
+            .to = "store",
+            .body = json_pack ("{s:s, s:s, s:O}", "key", self->key, "session_id", self->session,
+                "source", self->source) };
+    }
+    json_t *body =
+        json_pack ("{s:s, s:s}", "session_id", self->session, "platform", self->platform);
+    if (self->target)
+        json_object_set_new (body, "target", json_string (self->target));
+    if (getcwd (cwd, sizeof cwd))
+        json_object_set_new (body, "cwd", json_string (cwd));
+    parts[count++] = (argos_loop_part_t){ .type = "handoff.request", .to = "store", .body = body };
+    parts[count++] = (argos_loop_part_t){ .type = "handoff.begin",
+        .to = "service:handoff",
+        .key = self->session,
+        .durable = true,
+        .body = json_pack ("{s:s}", "session_id", self->session) };
+    argos_err_t code = argos_cli_commit (self->cli, parts, count);
+    if (code == ARGOS_CONFLICT)
+        return s_failed (self, "a handoff of %s is on its way already: wait for it", self->title);
+    return code == ARGOS_OK ? CLI_OK : s_failed (self, "%s", self->cli->reason);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Waiting
+
+void
+argos_handover_entry (argos_handover_t *self, const char *topic, const argos_loop_msg_t *msg)
+{
+    if (self && self->waiting && strcmp (topic, TOPIC) == 0 &&
+        strcmp (s_text (msg->body, "session_id"), self->session) == 0)
+        argos_loop_stop (self->cli->loop);
+}
+
+static void
+s_on_tick (void *arg)
+{
+    argos_handover_t *self = arg;
+    argos_loop_stop (self->cli->loop);
+}
+
+//  Until something is heard of it, or a while.
+
+static void
+s_pause (argos_handover_t *self)
+{
+    self->waiting = true;
+    argos_loop_timer (self->cli->loop, argos_loop_now () + TICK_MS, s_on_tick, self);
+    argos_loop_run (self->cli->loop);
+    argos_loop_timer (self->cli->loop, -1, NULL, NULL);
+    self->waiting = false;
+}
+
+//  Nobody has taken it. Returns whether it is called off; else somebody just has.
+
+static bool
+s_call_off (argos_handover_t *self, const json_t *row, const char *why)
+{
+    argos_loop_part_t part = { .type = "handoff.fail",
+        .to = "store",
+        .durable = true,
+        .body = json_pack ("{s:O, s:O, s:s, s:[s]}", "id", json_object_get (row, "id"), "epoch",
+            json_object_get (row, "epoch"), "error", why, "states", "pending") };
+    bool interrupted = self->cli->interrupted;
+    self->cli->interrupted = false;
+    bool done = argos_cli_send (self->cli, &part) == ARGOS_OK;
+    self->cli->interrupted = interrupted && done;
+    if (done)
+        snprintf (self->why, sizeof self->why, "%s", why);
+    return done;
+}
+
+//  Says how it stands. Returns CLI_OK or CLI_FAILED when it is over, -1 while it is not.
+
+static int
+s_look (argos_handover_t *self, const json_t *row, int64_t since, int64_t *said)
+{
+    const char *state = s_text (row, "state");
+    int64_t age_ms = argos_loop_now () - since;
+    if (strcmp (state, "completed") == 0)
+        return CLI_OK;
+    if (strcmp (state, "failed") == 0 || !row)
+        return s_failed (
+            self, "%s", *s_text (row, "error") ? s_text (row, "error") : "unknown error");
+    bool running = strcmp (state, "running") == 0;
+    if (!running && self->cli->interrupted && s_call_off (self, row, "called off"))
+        return CLI_FAILED;
+    if (!running && age_ms > CLAIM_MS && !self->wait &&
+        s_call_off (
+            self, row, "timed out waiting for the gateway: is argosd running with `handoff`?"))
+        return CLI_FAILED;
+    if (self->cli->interrupted || age_ms > DONE_MS)
+        return s_failed (self, "it is still under way; don't go on here before it is over");
+    if (running && *said < 0) {
+        self->say (self->ctx, "picked up; the conversation is being moved ...");
+        *said = argos_loop_now ();
+    }
+    else if (*said >= 0 && argos_loop_now () - *said >= LINE_MS) {
+        self->say (self->ctx, "still at it (%lld s) ...", (long long) age_ms / 1000);
+        *said = argos_loop_now ();
+    }
+    return -1;
+}
+
+static int
+s_wait (argos_handover_t *self)
+{
+    int64_t since = argos_loop_now (), said = -1;
+    int rc = -1;
+    while (rc < 0) {
+        json_t *reply = NULL;
+        bool interrupted = self->cli->interrupted;
+        self->cli->interrupted = false;
+        rc = s_ask (self, "store", "handoff.state",
+            json_pack ("{s:s}", "session_id", self->session), &reply);
+        self->cli->interrupted |= interrupted;
+        if (rc == CLI_OK)
+            rc = s_look (self, json_object_get (reply, "row"), since, &said);
+        json_decref (reply);
+        if (rc < 0)
+            s_pause (self);
+        if (self->cli->final)
+            rc = CLI_FAILED;
+    }
+    return rc;
+}
+
+int
+argos_handover_run (argos_handover_t *self)
+{
+    json_t *session = NULL;
+    int rc = s_check_adapter (self);
+    if (rc == CLI_OK)
+        rc = s_check_home (self);
+    if (rc == CLI_OK)
+        rc = s_check_session (self, &session);
+    if (rc == CLI_OK)
+        rc = s_check_idle (self);
+    argos_loop_subscribe (self->cli->loop, TOPIC, 0);
+    if (rc == CLI_OK)
+        rc = s_request (self, json_is_object (session));
+    if (rc == CLI_OK) {
+        self->say (self->ctx, "\"%s\" is to go on at %s%s%s; waiting for the gateway ...",
+            self->title, self->platform, self->target ? ", chat " : "",
+            self->target ? self->target : "");
+        rc = s_wait (self);
+    }
+    argos_loop_unsubscribe (self->cli->loop, TOPIC);
+    json_decref (session);
+    if (rc == CLI_OK)
+        self->say (self->ctx, "\"%s\" goes on at %s; `/resume %s` brings it back here", self->title,
+            self->platform, self->title);
+    return rc;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  `argos handoff`
+
+static void
+s_print (void *ctx, const char *format, ...)
+{
+    const argos_handover_t *self = ctx;
+    va_list args;
+    if (self->cli->json)
+        return;
+    va_start (args, format);
+    vprintf (format, args); // NOLINT(clang-analyzer-valist.*)
+    va_end (args);
+    putchar ('\n');
+    fflush (stdout);
+}
+
+static void
+s_on_welcome (void *ctx, bool new_store)
+{
+    (void) new_store;
+    argos_cli_welcome (((argos_handover_t *) ctx)->cli);
+}
+
+static void
+s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
+{
+    argos_handover_entry (ctx, topic, msg);
+}
+
+static void
+s_on_final (void *ctx, argos_err_t code, const char *reason)
+{
+    argos_cli_final (((argos_handover_t *) ctx)->cli, code, reason);
+}
+
+//  The session that is meant: its id, the beginning of it, or its title.
+
+static int
+s_resolve (argos_handover_t *self, const char *text)
+{
+    json_t *reply = NULL;
+    int rc = s_ask (self, "store", "session.resolve", json_pack ("{s:s}", "text", text), &reply);
+    snprintf (self->session, sizeof self->session, "%s", s_text (reply, "session_id"));
+    bool ambiguous = json_is_true (json_object_get (reply, "ambiguous"));
+    json_decref (reply);
+    if (rc == CLI_OK && !*self->session)
+        rc = s_failed (
+            self, ambiguous ? "several sessions begin with %s" : "there is no session %s", text);
+    return rc;
+}
+
+int
+argos_command_handoff (argos_cli_t *self, int argc, char **argv)
+{
+    argos_handover_t handoff = { .cli = self, .say = s_print, .ctx = &handoff };
+    char *words[2], name[32];
+    int count = 0;
+    for (int i = 0; i < argc; i++)
+        if (strcmp (argv[i], "--wait") == 0)
+            handoff.wait = true;
+        else if (count < 2 && argv[i][0] != '-')
+            words[count++] = argv[i];
+        else
+            count = 3;
+    if (count != 2 || !argos_handover_words (&handoff, words[1]))
+        return argos_cli_usage (self, "handoff SESSION PLATFORM[:CHAT] [--wait]");
+    snprintf (name, sizeof name, "cmd.%d", (int) getpid ());
+    argos_loop_handlers_t handlers = {
+        .ctx = &handoff, .on_welcome = s_on_welcome, .on_entry = s_on_entry, .on_final = s_on_final
+    };
+    int rc = argos_cli_connect (self, name, &handlers);
+    if (rc != CLI_OK)
+        return rc;
+    rc = s_resolve (&handoff, words[0]);
+    if (rc == CLI_OK)
+        rc = argos_handover_run (&handoff);
+    if (rc != CLI_OK)
+        return argos_cli_error (self, rc, "failed", "handoff: %s", handoff.why);
+    if (self->json)
+        argos_cli_print (json_pack ("{s:s, s:s, s:s}", "session_id", handoff.session, "platform",
+            handoff.platform, "state", "completed"));
+    return CLI_OK;
+}

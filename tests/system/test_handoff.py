@@ -1,0 +1,273 @@
+"""Handoff: a session of the terminal goes on at a platform. The platform is a scripted adapter, the terminal one too, or the real one."""
+import json
+import signal
+import subprocess
+import uuid
+
+import pytest
+
+from conftest import BUILD, own_settings, wait_until
+from test_gateway import Chat
+
+LAST = "[This conversation"
+
+
+class Place(Chat):
+    """The destination: chat 42 of test.main, and threads in it."""
+
+    def __init__(self, argosd, home=True):
+        super().__init__(argosd, "test.main", "42")
+        if home:
+            assert "Home channel set" in self.ask("/sethome")["text"]
+
+    def thread(self, kind="thread.create.result", **body):
+        """Answer the next request for a thread; returns what was asked."""
+        header, meta, asked = self.peer.receive(lambda h, _: h["type"] == "thread.create")
+        self.peer.send({"type": kind, "to": f"actor:{meta['from']}", "re": header["id"]}, body)
+        return asked
+
+    def refuse(self):
+        """The next delivery can't be sent."""
+        header, meta, body = self.peer.receive(lambda h, _: h["type"] == "deliver.request")
+        done = {"type": "done", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}
+        receipt = ({"type": "receipt.put", "to": "store"}, {"state": "refused", "error": "forbidden: no rights"})
+        assert self.peer.ask(done, parts=[receipt])[0]["type"] == "accepted"
+        return body
+
+    def say_in_thread(self, text, thread, chat="42"):
+        run_id = "run_" + uuid.uuid4().hex
+        message = uuid.uuid4().hex
+        source = {"platform": "test", "account": "main", "chat_id": chat, "chat_type": "thread", "thread_id": thread, "user_id": "someone"}
+        header = {"type": "message.inbound", "id": f"test:{message}", "to": "service:gateway", "key": f"t:{thread}", "durable": True}
+        body = {"source": source, "text": text, "message_id": message, "run_id": run_id}
+        assert self.peer.ask(header, body)[0]["type"] == "accepted"
+        return run_id
+
+
+class Handoff:
+    """`argos handoff`, running."""
+
+    def __init__(self, argosd, *words):
+        self.process = subprocess.Popen([str(BUILD / "argos"), "--home", str(argosd.home), "handoff", *words],
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def wait(self):
+        text = self.process.communicate(timeout=40)[0]
+        return self.process.returncode, text
+
+
+def terminal(argosd):
+    """The terminal, with a session; returns both."""
+    chat = Chat(argosd, "local.main", "main")
+    run = chat.say("we plan a bridge")
+    chat.hear()
+    return chat, chat.run(run)["session_id"]
+
+
+def row(chat, session):
+    return chat.read("handoff.state", {"session_id": session})["row"]
+
+
+def said(chat, session):
+    return [message["content"] for message in chat.read("session.load", {"id": session})["messages"]]
+
+
+def test_a_session_goes_on_in_a_thread_of_the_home(argosd):
+    chat, session = terminal(argosd)
+    place = Place(argosd)
+    handoff = Handoff(argosd, session, "Test")
+    asked = place.thread(thread_id="t1")
+    assert asked["chat_id"] == "42" and asked["name"].startswith("Argos — ")
+    answer = place.hear()
+    assert answer["thread_id"] == "t1" and answer["chat_id"] == "42" and answer["kind"] == "answer"
+    code, text = handoff.wait()
+    assert code == 0 and "goes on at test" in text and "/resume" in text, text
+    state = row(place, session)
+    assert (state["state"], state["claims"], state["sent"]) == ("completed", 1, True)
+    # The whole transcript is there, with its roles, and the next message continues it
+    run = place.say_in_thread("where were we?", "t1")
+    assert "where were we?" in place.hear()["text"]
+    assert place.run(run)["session_id"] == session
+    texts = said(place, session)
+    assert texts[0] == "we plan a bridge" and texts[2].startswith(LAST) and texts[4].endswith("where were we?")
+    # Who goes on at the terminal is told where it went, and has a session of its own
+    first = chat.say("and the pillars?")
+    heard = [chat.hear(), chat.hear()]
+    assert any("went on at test" in body["text"] for body in heard), heard
+    assert chat.run(first)["session_id"] != session and said(place, session) == texts
+    # /resume brings it back
+    assert chat.ask(f"/resume {session}")["text"]
+    again = chat.say("back at the desk")
+    chat.hear()
+    assert chat.run(again)["session_id"] == session
+    chat.peer.close()
+    place.peer.close()
+
+
+@pytest.mark.parametrize("reason", ["unsupported", "denied"])
+def test_without_a_thread_it_is_the_home_with_a_notice(argosd, reason):
+    chat, session = terminal(argosd)
+    place = Place(argosd)
+    handoff = Handoff(argosd, session, "test")
+    place.thread("error", code=reason, reason="no rights here")
+    notice = place.hear()
+    assert notice["kind"] == "notice" and "goes on here" in notice["text"] and "no rights here" in notice["text"]
+    assert place.hear()["kind"] == "answer"
+    assert handoff.wait()[0] == 0
+    run = place.say("go on")
+    place.hear()
+    assert place.run(run)["session_id"] == session
+    chat.peer.close()
+    place.peer.close()
+
+
+def test_the_adapter_says_what_the_next_message_looks_like(argosd):
+    chat, session = terminal(argosd)
+    place = Place(argosd)
+    handoff = Handoff(argosd, session, "test")
+    place.thread(thread_id="77", source={"chat_id": "77", "thread_id": "77", "parent_chat_id": "42"})
+    assert place.hear()["chat_id"] == "77"
+    assert handoff.wait()[0] == 0
+    run = place.say_in_thread("hello", "77", chat="77")
+    place.hear()
+    assert place.run(run)["session_id"] == session
+    chat.peer.close()
+    place.peer.close()
+
+
+def test_a_chat_may_be_named_and_its_kind_is_asked_for(argosd):
+    chat, session = terminal(argosd)
+    place = Place(argosd, home=False)
+    assert "no home channel" in Handoff(argosd, session, "test").wait()[1]
+    handoff = Handoff(argosd, session, "test:99")
+    header, meta, asked = place.peer.receive(lambda h, _: h["type"] == "chat.info")
+    assert asked == {"chat_id": "99"}
+    place.peer.send({"type": "chat.info.result", "to": f"actor:{meta['from']}", "re": header["id"]}, {"chat_id": "99", "chat_type": "channel"})
+    assert place.thread("error", code="unsupported")["chat_id"] == "99"
+    place.hear()
+    assert place.hear()["chat_id"] == "99"
+    assert handoff.wait()[0] == 0 and ":channel:99" in row(place, session)["key"]
+    chat.peer.close()
+    place.peer.close()
+
+
+def test_what_can_not_be_sent_gives_everything_back(argosd):
+    chat, session = terminal(argosd)
+    place = Place(argosd)
+    before = place.say("what was here before")
+    place.hear()
+    handoff = Handoff(argosd, session, "test")
+    place.thread("error", code="unsupported")
+    place.hear()
+    assert handoff.wait()[0] == 0  # The turn is on its way; that it can't be delivered is found out later
+    place.refuse()
+    assert "has failed" in chat.hear()["text"]
+    state = row(chat, session)
+    assert state["state"] == "failed" and "no rights" in state["error"]
+    run = chat.say("still here?")
+    assert "still here?" in chat.hear()["text"] and chat.run(run)["session_id"] == session
+    after = place.say("and here?")
+    place.hear()
+    assert place.run(after)["session_id"] == place.run(before)["session_id"]
+    chat.peer.close()
+    place.peer.close()
+
+
+def test_refusals_say_why(argosd):
+    chat, session = terminal(argosd)
+    code, text = Handoff(argosd, session, "test").wait()
+    assert code == 1 and "not active" in text
+    assert "there is no session" in Handoff(argosd, "nobody", "test").wait()[1]
+    assert Handoff(argosd, session).wait()[0] == 2
+    place = Place(argosd)
+    busy = chat.say("!slow 40")
+    wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
+    code, text = Handoff(argosd, session, "test").wait()
+    assert code == 1 and "a turn is running" in text and row(chat, session) is None
+    waits = Handoff(argosd, session, "test", "--wait")  # After it
+    place.thread(thread_id="t2")
+    assert chat.run(busy)["state"] == "completed"
+    place.hear()
+    assert waits.wait()[0] == 0
+    chat.peer.close()
+    place.peer.close()
+
+
+def test_a_destination_in_use_is_waited_for(argosd):
+    chat, session = terminal(argosd)
+    place = Place(argosd)
+    busy = place.say("!slow 30")
+    wait_until(lambda: place.run(busy) and place.run(busy)["state"] == "running")
+    handoff = Handoff(argosd, session, "test")
+    place.thread("error", code="unsupported")
+    assert place.hear()["run_id"] == busy
+    assert place.hear()["kind"] == "notice" and place.hear()["kind"] == "answer"
+    assert handoff.wait()[0] == 0
+    chat.peer.close()
+    place.peer.close()
+
+
+def test_nobody_takes_it_and_it_is_called_off(argosd):
+    chat, session = terminal(argosd)
+    place = Place(argosd)
+    chat.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": True})
+    handoff = Handoff(argosd, session, "test")
+    wait_until(lambda: row(chat, session))
+    second = Handoff(argosd, session, "test").wait()
+    assert second[0] == 1 and "on its way already" in second[1]
+    handoff.process.send_signal(signal.SIGINT)
+    code, text = handoff.wait()
+    assert code == 1 and "called off" in text
+    chat.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": False})
+    assert row(chat, session)["state"] == "failed"
+    third = Handoff(argosd, session, "test")  # The old message finds nothing to do
+    place.thread(thread_id="t3")
+    place.hear()
+    assert third.wait()[0] == 0
+    chat.peer.close()
+    place.peer.close()
+
+
+@own_settings
+def test_a_crash_before_anything_was_sent_is_tried_again(daemon):
+    daemon.start()
+    chat, session = terminal(daemon)
+    place = Place(daemon)
+    chat.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": True})
+    parts = [({"type": "handoff.request", "to": "store"}, {"session_id": session, "platform": "test"}),
+             ({"type": "handoff.begin", "to": "service:handoff", "key": session, "durable": True}, {"session_id": session})]
+    assert chat.peer.ask({"type": "commit"}, parts=parts)[0]["type"] == "accepted"
+    chat.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": False})
+    daemon.kill()
+    daemon.start()
+    place = Place(daemon, home=False)
+    place.thread(thread_id="t4")  # Done without anybody who asks again
+    assert place.hear()["thread_id"] == "t4"
+    wait_until(lambda: row(place, session)["state"] == "completed")
+    # While a thread is made: something may be there, so it fails with a reason
+    assert chat.peer
+    parts[0][1]["platform"] = parts[0][1]["platform"].upper()
+    assert place.peer.ask({"type": "commit"}, parts=parts)[0]["type"] == "accepted"
+    place.peer.receive(lambda h, _: h["type"] == "thread.create")
+    daemon.kill()
+    daemon.start()
+    place = Place(daemon, home=False)
+    wait_until(lambda: row(place, session)["state"] == "failed")
+    assert "ask for the handoff again" in row(place, session)["error"]
+    place.peer.close()
+
+
+def test_the_chat_at_the_terminal_hands_over_and_leaves(argosd):
+    place = Place(argosd)
+    words = ["hello there", "/handoff", "/handoff nowhere", "/handoff test"]
+    process = subprocess.Popen([str(BUILD / "argos"), "--home", str(argosd.home), "chat", "--json"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    process.stdin.write("\n".join(words) + "\n")
+    process.stdin.flush()
+    place.thread(thread_id="t5")
+    place.hear()
+    out = process.communicate(timeout=30)[0]
+    lines = [event["body"]["text"] for event in map(json.loads, out.splitlines()) if event["type"] == "handoff.line"]
+    assert process.returncode == 0 and lines[0].startswith("usage:") and "not active" in lines[3], lines
+    assert "goes on at test" in lines[-1]
+    place.peer.close()
