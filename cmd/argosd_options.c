@@ -22,7 +22,7 @@ static const char usage[] =
     "  --node NAME        what argos.yaml has for that node (default: the one with the core)\n"
     "  --isolate          each actor outside of the core as a process of its own\n"
     "  --only LIST        these actors only: core, tools, jobs, agent, gateway, handoff, api,\n"
-    "                     telegram, telegram.ACCOUNT, with commas between\n"
+    "                     telegram, telegram.ACCOUNT, discord, ..., with commas between\n"
     "  --broker ENDPOINT  where the core is: ipc:///path or tcp://host:port (default: in the "
     "home)\n"
     "  --key FILE         what `argos keys new` has made (default for a node: keys/NAME.key)\n"

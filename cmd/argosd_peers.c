@@ -12,6 +12,7 @@
 #include "argos_api_actor.h"
 #include "argos_cache_actor.h"
 #include "argos_child.h"
+#include "argos_discord.h"
 #include "argos_gateway_actor.h"
 #include "argos_handoff_actor.h"
 #include "argos_jobs_actor.h"
@@ -199,6 +200,7 @@ static const struct {
     { "handoff", s_set_handoff, NULL },
     { "api", s_set_api, NULL },
     { "telegram", s_set_account, &argos_telegram },
+    { "discord", s_set_account, &argos_discord },
 };
 
 //  The rehearsal provider has a port: the agents are told, and a restart takes the same one.

@@ -1,0 +1,157 @@
+"""The Discord adapter against a gateway and an API that keep their rules (tests/fakes/fake_discord.py)."""
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+import fake_discord  # noqa: E402
+from fake_discord import ANA, BEN, BOT, CHANNEL, TOKEN, FakeDiscord  # noqa: E402
+
+
+@pytest.fixture
+def discord():
+    fake = FakeDiscord().start()
+    yield fake
+    fake.stop()
+
+
+def settings(daemon, discord, extra=""):
+    (daemon.home / "argos.yaml").write_text(
+        f"platforms:\n  discord:\n    token: env:DISCORD_BOT_TOKEN\n    base_url: {discord.url}\n    allowed_users: [{ANA}]\n{extra}")
+    return {"DISCORD_BOT_TOKEN": TOKEN}
+
+
+@pytest.fixture
+def ready(daemon, discord):
+    daemon.start(env=settings(daemon, discord))
+    daemon.wait_log("event=connected")
+    yield daemon
+    assert TOKEN not in daemon.text()
+    if daemon.process.poll() is None:
+        assert daemon.stop() == 0, daemon.text()
+
+
+def answered(discord, channel, text, count=1):
+    discord.until(lambda: discord.texts(channel).count(text) >= count, what=f"{text!r} in {discord.texts(channel)}")
+    assert discord.texts(channel).count(text) == count
+
+
+def test_talk(ready, discord):
+    """A direct message, a repeated event, a command of the menu."""
+    direct = discord.direct(ANA)
+    discord.say(ANA, direct, "hello", repeat=2)
+    answered(discord, direct, "You said: hello")
+    discord.say(ANA, direct, "again")
+    answered(discord, direct, "You said: again")
+    answered(discord, direct, "You said: hello")
+    assert direct in discord.typed
+    assert {row["name"] for row in discord.commands} >= {"new", "status", "stop"}
+    sent = [r.json() for r in discord.calls("POST */messages")]
+    assert all(body["allowed_mentions"]["parse"] == [] for body in sent)
+
+
+def test_mention_makes_a_thread(ready, discord):
+    """Nothing without a mention; a mention is answered in a thread, and there none is needed."""
+    discord.say(ANA, CHANNEL, "not for you")
+    asked = discord.say(ANA, CHANNEL, f"<@{BOT}> hello")
+    answered(discord, asked, "You said: [Ana] hello")
+    assert discord.channels[asked]["parent_id"] == CHANNEL and discord.channels[asked]["type"] == 11
+    discord.say(ANA, asked, "more")
+    answered(discord, asked, "You said: [Ana] more")
+    discord.say(ANA, CHANNEL, f"<@&{fake_discord.OWN_ROLE}> role")
+    discord.until(lambda: any("role" in m["content"] and m["author"]["id"] == BOT for m in discord.messages.values()))
+    assert not discord.texts(CHANNEL)
+
+
+def test_buttons_and_commands(ready, discord):
+    direct = discord.direct(ANA)
+    pressed = discord.interact(ANA, direct, 2, {"id": "1", "name": "status", "type": 1})
+    discord.until(lambda: discord.texts(direct))
+    assert discord.callbacks[pressed]["type"] == 4 and discord.callbacks[pressed]["data"]["flags"] == 64
+    said = discord.interact(ANA, direct, 3, {"custom_id": "press me", "component_type": 2})
+    answered(discord, direct, "You said: press me")
+    assert discord.callbacks[said] == {"type": 6}
+    discord.interact(BEN, CHANNEL, 3, {"custom_id": "not I", "component_type": 2})
+    discord.say(ANA, direct, "after")
+    answered(discord, direct, "You said: after")
+    assert not any("not I" in text for text in discord.texts(CHANNEL))
+
+
+def test_long_answers_and_files(ready, discord):
+    direct = discord.direct(ANA)
+    discord.say(ANA, direct, "x" * 3000)
+    discord.until(lambda: sum(len(text) for text in discord.texts(direct)) == 3010)
+    discord.say(ANA, direct, "read this", attachments=[discord.file("note.txt", b"contents of a file")])
+    discord.until(lambda: any(text.startswith("You said: read this") and "note.txt" in text for text in discord.texts(direct)))
+
+
+def test_connection_is_resumed(ready, discord):
+    """Cuts, op 7, op 9, codes: what was said meanwhile is answered once, and a session is only made anew when it has to be."""
+    direct = discord.direct(ANA)
+    for number, fault in enumerate((lambda: discord.cut_all(), lambda: discord.gateway(7), lambda: discord.close_all(4000),
+                                    lambda: discord.gateway(9, True))):
+        before = len(discord.sockets)
+        fault()
+        discord.until(lambda: len(discord.sockets) > before)
+        discord.say(ANA, direct, f"number {number}")
+        answered(discord, direct, f"You said: number {number}")
+    assert len(discord.identifies) == 1
+    discord.gateway(9, False)
+    discord.until(lambda: len(discord.identifies) == 2)
+    discord.say(ANA, direct, "anew")
+    answered(discord, direct, "You said: anew")
+    assert discord.identifies[1] - discord.identifies[0] >= 5
+
+
+def test_zombie_is_noticed(daemon, discord):
+    discord.beat_ms = 500
+    daemon.start(env=settings(daemon, discord))
+    daemon.wait_log("event=connected")
+    direct = discord.direct(ANA)
+    discord.zombie = True
+    discord.say(ANA, direct, "who hears me")
+    daemon.wait_log('event="heartbeat not answered"')
+    discord.zombie = False
+    answered(discord, direct, "You said: who hears me")
+    assert daemon.stop() == 0
+
+
+def test_sends_that_fail(ready, discord):
+    """Refusals, lost answers, limits: each answer is there once."""
+    direct = discord.direct(ANA)
+    for number, fault in enumerate(({"do": "drop"}, {"do": "drop_after"}, {"do": "html", "status": 502},
+                                    {"do": "status", "status": 429, "body": {"message": "", "retry_after": 0.2, "global": False}})):
+        discord.fault("POST */messages", **fault)
+        discord.say(ANA, direct, f"try {number}")
+        answered(discord, direct, f"You said: try {number}")
+    discord.rate, discord.window = 2, 0.5
+    for number in range(5):
+        discord.say(ANA, direct, f"fast {number}")
+    for number in range(5):
+        answered(discord, direct, f"You said: fast {number}")
+    assert discord.texts(direct)[-5:] == [f"You said: fast {number}" for number in range(5)]
+
+
+def test_refused_token_and_intent(daemon, discord):
+    discord.denied_intents = 1 << 15
+    daemon.start(env=settings(daemon, discord))
+    daemon.wait_log("Message Content Intent")
+    assert daemon.stop() == 0
+
+
+def test_place_outlives_the_process(daemon, discord):
+    """What is said while nobody listens is heard by resuming."""
+    env = settings(daemon, discord)
+    daemon.start(env=env)
+    daemon.wait_log("event=connected")
+    direct = discord.direct(ANA)
+    discord.say(ANA, direct, "one")
+    answered(discord, direct, "You said: one")
+    daemon.kill()
+    discord.say(ANA, direct, "two")
+    daemon.start(env=env)
+    answered(discord, direct, "You said: two")
+    answered(discord, direct, "You said: one")
+    assert len(discord.identifies) == 1
+    assert daemon.stop() == 0
