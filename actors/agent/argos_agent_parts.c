@@ -156,8 +156,8 @@ parts_started (parts_t *self, const turn_t *turn, const tool_t *tool)
         return;
     parts_preview (tool, preview, sizeof preview);
     parts_entry (self, turn->run_id, "tool.started", false,
-        json_pack (
-            "{s:s, s:s, s:s}", "tool", tool->name, "tool_call_id", tool->id, "preview", preview));
+        json_pack ("{s:s, s:s, s:s, s:o*}", "tool", tool->name, "tool_call_id", tool->id, "preview",
+            preview, "arguments", parts_short_arguments (tool->arguments)));
 }
 
 static json_t *
@@ -204,8 +204,9 @@ s_completed_entry (parts_t *self, const turn_t *turn, const tool_t *tool)
     if (tool->known && !tool->broken &&
         (tool->question ? tool->allowed && tool->settled : !tool->denied))
         parts_entry (self, turn->run_id, "tool.completed", false,
-            json_pack ("{s:s, s:s, s:f, s:b}", "tool", tool->name, "tool_call_id", tool->id,
-                "duration", tool->seconds, "error", s_is_error (tool)));
+            json_pack ("{s:s, s:s, s:f, s:b, s:o*}", "tool", tool->name, "tool_call_id", tool->id,
+                "duration", tool->seconds, "error", s_is_error (tool), "output",
+                parts_short_text (json_string_value (json_object_get (tool->result, "output")))));
 }
 
 //  The run of a steer is over: what it asks for is part of the turn that goes on

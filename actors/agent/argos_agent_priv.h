@@ -395,6 +395,11 @@ bool agent_note_lost (agent_t *agent, const argos_lease_t *lease);
 //  What the chat of the request gets of an answer, borrowed; NULL = nothing.
 const char *agent_reply (const json_t *request, const char *text);
 
+//  argos_agent_short.c
+//  What readers get of a result, and of arguments as JSON; new, NULL when there is nothing short.
+json_t *parts_short_text (const char *text);
+json_t *parts_short_arguments (const json_t *arguments);
+
 //  argos_agent_stop.c
 void turn_mail (turn_t *self, const argos_peer_msg_t *msg);
 void turn_head_mail (turn_t *self, const argos_peer_msg_t *msg);

@@ -47,6 +47,7 @@ argos_api_call_destroy (argos_api_call_t **self_p)
     argos_run_request_clear (&self->run);
     argos_view_clear (&self->view);
     json_decref (self->row);
+    json_decref (self->records);
     argos_api_files_free (self);
     free (self->session_key);
     free (self->status);
@@ -238,6 +239,9 @@ static const argos_api_handler_t s_handlers[] = {
     { "runs.clarify", argos_api_clarify },
     { "runs.steer", argos_api_steer },
     { "chat.create", argos_api_chat },
+    { "responses.create", argos_api_respond },
+    { "responses.get", argos_api_response_get },
+    { "responses.delete", argos_api_response_delete },
     { NULL, NULL },
 };
 

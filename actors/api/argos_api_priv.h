@@ -14,8 +14,10 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#define ARGOS_API_NAME "api"     //  Name of the peer, and owner of the runs it makes
-#define ARGOS_API_RUN_ID_SIZE 37 //  run_, 32 hex digits, NUL
+#define ARGOS_API_NAME "api" //  Name of the peer, and owner of the runs it makes
+#define ARGOS_API_RESPONSE_SPACE "response"
+#define ARGOS_API_RESPONSE_KEY 320 //  Key of a record of that space, terminated
+#define ARGOS_API_RUN_ID_SIZE 37   //  run_, 32 hex digits, NUL
 
 typedef struct argos_api argos_api_t;
 typedef struct argos_api_call argos_api_call_t;
@@ -52,6 +54,8 @@ struct argos_api_call {
     argos_api_file_t *files;     //  POST: to be stored before the commit
     size_t file_count;           //  How many
     size_t file_next, file_done; //  Which one is being stored; bytes of it that are
+    int64_t made_at;             //  POST: wall msec when the run that a repeat meets was made, or 0
+    json_t *records;             //  POST: bodies of record.put in the same commit, or NULL
     json_t *row;                 //  GET: what is answered so far
     bool active_only;            //  List: executing runs only
     int64_t after;               //  Events: Last-Event-ID, -1 = none
@@ -184,6 +188,18 @@ void argos_api_steer (void *ctx, argos_http_req_t *req);
 
 //  argos_api_chat.c: the handler.
 void argos_api_chat (void *ctx, argos_http_req_t *req);
+
+//  argos_api_responses.c and argos_api_stored.c: the handlers; the key of a record of this owner;
+//  whether a record is one of a response.
+void argos_api_respond (void *ctx, argos_http_req_t *req);
+void argos_api_response_get (void *ctx, argos_http_req_t *req);
+void argos_api_response_delete (void *ctx, argos_http_req_t *req);
+void argos_api_response_key (const argos_http_req_t *req, const char *kind, const char *name,
+    char target[static ARGOS_API_RESPONSE_KEY]);
+bool argos_api_response_valid (const json_t *value);
+
+//  Submit a run that goes on from the response call->run.previous; the call is taken.
+void argos_api_continue (argos_api_call_t *call);
 
 //  argos_api_file.c: make files of the images and the large text of the run; false with a problem.
 //  Store them, then call argos_api_stored.

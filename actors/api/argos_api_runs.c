@@ -10,10 +10,15 @@
 
 #include "argos_api_priv.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define S_PARTS_MAX 8               //  Of the commit that starts a run
+#define S_DAY_MS 86400000LL         //  A day
+#define S_RECORD_MS (30 * S_DAY_MS) //  Records are kept as long as runs
 
 //  --------------------------------------------------------------------------
 //  A new run
@@ -107,7 +112,8 @@ s_commit (argos_api_call_t *call)
         &call->run, call->run_id, argos_http_owner (call->req), call->session_key, lane, &problem);
     if (!inbound)
         return ARGOS_TOO_BIG;
-    const argos_peer_part_t parts[] = {
+    size_t count = 2 + json_array_size (call->records);
+    argos_peer_part_t parts[S_PARTS_MAX] = {
         { .type = "run.create",
             .to = "store",
             .durable = true,
@@ -119,8 +125,19 @@ s_commit (argos_api_call_t *call)
             .durable = true,
             .body = inbound },
     };
+    assert (count <= S_PARTS_MAX);
+    //  From the day of the run, so that a repeat is the same
+    int64_t made_at = call->made_at ? call->made_at : argos_shell_wall ();
+    for (size_t i = 2; i < count; i++) {
+        json_t *record = json_array_get (call->records, i - 2);
+        (void) json_object_set_new (record, "expires_at",
+            json_integer ((json_int_t) (made_at / S_DAY_MS * S_DAY_MS + S_RECORD_MS)));
+        parts[i] = (argos_peer_part_t){
+            .type = "record.put", .to = "store", .durable = true, .body = json_incref (record)
+        };
+    }
     return argos_peer_commit (
-        argos_shell_peer (self->shell), call->commit_id, parts, 2, s_on_commit, call);
+        argos_shell_peer (self->shell), call->commit_id, parts, count, s_on_commit, call);
 }
 
 //  A keyed post has been answered: the next one with its key may go, or shares the trouble.
@@ -203,6 +220,7 @@ s_on_known (void *arg, const argos_peer_answer_t *answer)
     const json_t *row = argos_api_row (answer, call->req);
     const char *state = json_string_value (json_object_get (row, "state"));
     call->over = argos_api_row_terminal (row);
+    call->made_at = (int64_t) json_number_value (json_object_get (row, "created_at"));
     if (!state && s_find_post (call->api, call->run_id, false))
         state = "queued";
     if (state)
@@ -379,15 +397,17 @@ s_read_request (argos_api_call_t *call)
         call->run.model = NULL;
     }
     call->named = call->run.session_id != NULL;
-    return argos_api_prepare (call);
+    return call->run.previous || argos_api_prepare (call);
 }
 
 void
 argos_api_post (void *ctx, argos_http_req_t *req)
 {
     argos_api_call_t *call = argos_api_call_new (ctx, req);
-    if (argos_api_open (call, "runs") && s_read_request (call))
-        argos_api_submit (call);
-    else
+    if (!argos_api_open (call, "runs") || !s_read_request (call))
         argos_api_call_destroy (&call);
+    else if (call->run.previous)
+        argos_api_continue (call);
+    else
+        argos_api_submit (call);
 }

@@ -17,7 +17,7 @@
 typedef struct {
     const char *entry;      //  Type of the entry
     const char *event;      //  Name of the event
-    const char *members[4]; //  What is copied, NULL-terminated
+    const char *members[5]; //  What is copied, NULL-terminated
     bool terminal;          //  The last of its run
 } s_form_t;
 
@@ -25,8 +25,8 @@ static const s_form_t s_forms[] = {
     { "turn.delta", "message.delta", { "delta" }, false },
     { "turn.text", "message.completed", { "text" }, false },
     { "turn.restarted", "run.restarted", { "attempt" }, false },
-    { "tool.started", "tool.started", { "tool", "tool_call_id", "preview" }, false },
-    { "tool.completed", "tool.completed", { "tool", "tool_call_id", "error" }, false },
+    { "tool.started", "tool.started", { "tool", "tool_call_id", "preview", "arguments" }, false },
+    { "tool.completed", "tool.completed", { "tool", "tool_call_id", "error", "output" }, false },
     { "question.asked", "approval.request", { "tool", "tool_call_id", "deadline" }, false },
     { "question.closed", "approval.responded", { "choice", "state" }, false },
     { "run.steered", "run.steered", { "steer_run_id" }, false },

@@ -110,23 +110,35 @@ s_read_input (const json_t *root, argos_run_request_t *request, argos_run_proble
     return rc;
 }
 
+int
+argos_run_request_history (
+    const json_t *entries, const char *name, json_t **ret_history, argos_run_problem_t *ret_problem)
+{
+    if (!json_is_array (entries))
+        return argos_problem (
+            ret_problem, 400, NULL, name, "'%s' must be an array of messages.", name);
+    *ret_history = json_array ();
+    return s_add_entries (
+        *ret_history, entries, json_array_size (entries), false, name, NULL, ret_problem);
+}
+
 static int
 s_read_history (const json_t *root, argos_run_request_t *request, argos_run_problem_t *problem)
 {
     const json_t *history = json_object_get (root, "conversation_history");
-    const json_t *previous = json_object_get (root, "previous_response_id");
+    json_t *previous = json_object_get (root, "previous_response_id");
     if (history && !json_is_null (history)) {
-        if (!json_is_array (history))
-            return argos_problem (problem, 400, NULL, "conversation_history",
-                "'conversation_history' must be an array of messages.");
         json_decref (request->history);
-        request->history = json_array ();
-        return s_add_entries (request->history, history, json_array_size (history), false,
-            "conversation_history", NULL, problem);
+        request->history = NULL;
+        return argos_run_request_history (
+            history, "conversation_history", &request->history, problem);
     }
-    if (previous && !json_is_null (previous))
+    if (!previous || json_is_null (previous))
+        return 0;
+    if (!json_is_string (previous))
         return argos_problem (
-            problem, 404, NULL, "previous_response_id", "There is no response of this id.");
+            problem, 400, NULL, "previous_response_id", "'previous_response_id' must be a string.");
+    request->previous = json_incref (previous);
     return 0;
 }
 
@@ -205,6 +217,7 @@ argos_run_request_clear (argos_run_request_t *self)
     json_decref (self->history);
     json_decref (self->images);
     json_decref (self->large);
+    json_decref (self->previous);
     json_decref (self->attachments);
     json_decref (self->instructions);
     json_decref (self->session_id);
@@ -328,6 +341,14 @@ argos_run_id_of_key (const char *owner, const char *key, char *ret_run_id, char 
 
 //  --------------------------------------------------------------------------
 //  Out
+
+json_t *
+argos_run_request_session (const char *session_key)
+{
+    char hex[65];
+    s_hash ("session-key", session_key, strlen (session_key), hex);
+    return json_sprintf ("key-%.32s", hex);
+}
 
 json_t *
 argos_run_request_inbound (const argos_run_request_t *self, const char *run_id, const char *account,

@@ -28,6 +28,7 @@ typedef struct {
     json_t *images;       //  URLs of images of the prompt, or NULL
     json_t *large;        //  The whole text when it goes as a file, or NULL
     json_t *attachments;  //  As in message.inbound, or NULL; filled in by who stores the files
+    json_t *previous;     //  Response that it goes on from: string, or NULL
     json_t *instructions; //  String or NULL
     json_t *session_id;   //  String or NULL
     json_t *model;        //  String or NULL
@@ -41,6 +42,14 @@ json_t *argos_run_request_root (const char *data, size_t size, argos_run_problem
 //  free.
 int argos_run_request_read (
     const json_t *root, argos_run_request_t *ret_request, argos_run_problem_t *ret_problem);
+
+//  An array of {role, content} as it stands in member `name`, into a new *ret_history. Returns 0,
+//  or -1 as above (what there is of it is the caller's all the same).
+int argos_run_request_history (const json_t *entries, const char *name, json_t **ret_history,
+    argos_run_problem_t *ret_problem);
+
+//  Name of the session that a session key stands for, new.
+json_t *argos_run_request_session (const char *session_key);
 
 //  The last step of any request: images of the web become lines of the text, a text that is too
 //  long for a message goes to `large` and its beginning stays. Returns 0, or -1 as above.

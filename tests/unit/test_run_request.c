@@ -97,7 +97,7 @@ wrong_bodies_are_refused_by_name (void **state)
         400, NULL, "conversation_history[1]");
     s_refused (
         "{\"input\":\"a\",\"conversation_history\":[\"x\"]}", 400, NULL, "conversation_history[0]");
-    s_refused ("{\"input\":\"a\",\"previous_response_id\":\"resp_1\"}", 404, NULL, "response");
+    s_refused ("{\"input\":\"a\",\"previous_response_id\":5}", 400, NULL, "response");
     s_refused ("{\"input\":\"a\",\"instructions\":5}", 400, NULL, "instructions");
     s_refused (
         "{\"input\":\"a\",\"session_id\":\"../x\"}", 400, "invalid_session_id", "session_id");
