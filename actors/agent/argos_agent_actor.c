@@ -66,7 +66,7 @@ s_handle_lease (void *arg, const argos_peer_msg_t *msg)
     }
     turn_t *turn = turn_new (self, msg);
     turn->refs++;
-    if (*turn->run_id)
+    if (*turn->run_id || turn->compact)
         turn_begin (turn);
     else
         turn_head_mail (turn, msg);
@@ -240,7 +240,7 @@ static agent_t *
 s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
 {
     static const char *const types[] = { "turn.request", "turn.stop", "session.end", "session.note",
-        "question.answer", NULL };
+        "session.compress", "question.answer", NULL };
     agent_t *self = (agent_t *) calloc (1, sizeof *self);
     if (!self)
         abort ();

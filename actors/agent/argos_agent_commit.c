@@ -26,7 +26,7 @@ s_mark_results (turn_t *self)
     size_t count = 0;
     for (size_t i = 0; i < self->tool_count && count < AGENT_RESULT_MAX; i++) {
         tool_t *tool = &self->tools[i];
-        tool->storing = tool->result && !tool->stored;
+        tool->storing = tool->result && !tool->stored && tool_in_order (self, i);
         count += tool->storing;
     }
     turn_mark_steers (self);
@@ -93,6 +93,8 @@ s_apply (turn_t *self, job_t job)
         self->resumed = self->shown = false;
         argos_delta_init (&self->delta); //  Whoever reads has dropped what was there
     }
+    else if (job == JOB_COMPACT)
+        turn_compacted (self);
     else if (job == JOB_CALLS) {
         self->user_stored = self->calls_stored = true;
         json_t *calls = json_array ();
@@ -100,8 +102,8 @@ s_apply (turn_t *self, job_t job)
             json_array_append_new (
                 calls, json_pack ("{s:s, s:{s:s, s:O}}", "id", self->tools[i].id, "function",
                            "name", self->tools[i].name, "arguments", self->tools[i].arguments));
-        json_t *row = json_pack ("{s:s, s:s, s:o}", "role", "assistant", "content",
-            self->text ? self->text : "", "tool_calls", calls);
+        json_t *row = json_pack ("{s:s, s:s, s:o, s:s}", "role", "assistant", "content",
+            self->text ? self->text : "", "tool_calls", calls, "run_id", self->run_id);
         json_object_update (row, self->thought);
         json_array_append_new (self->rows, row);
         if (self->text && *self->text)

@@ -140,6 +140,10 @@ s_failed (turn_t *self, const argos_provider_error_t *error)
         break;
     }
     case ARGOS_REACT_COMPRESS:
+        self->compressions++;
+        self->preflight = false;
+        turn_event (self, ARGOS_TURN_COMPRESS);
+        break;
     default:
         s_give_up (self, error);
     }
@@ -184,6 +188,7 @@ s_count (turn_t *self, const argos_answer_t *answer)
 {
     int64_t cached = answer->cache_read_tokens + answer->cache_write_tokens;
     int64_t plain = answer->input_tokens > cached ? answer->input_tokens - cached : 0;
+    self->last_input = answer->input_tokens;
     self->input_tokens += answer->input_tokens;
     self->output_tokens += answer->output_tokens;
     self->cache_read += answer->cache_read_tokens;

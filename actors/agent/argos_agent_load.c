@@ -112,6 +112,11 @@ turn_found (turn_t *self)
             self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", self->user));
     bool long_text = !self->user_stored && json_string_length (self->user) > AGENT_USER_MAX;
     bool open = self->resumed || long_text || json_array_size (self->unknown);
+    if (self->compact) {
+        self->compressions = 1;
+        turn_ready (self, ARGOS_TURN_COMPRESS);
+        return;
+    }
     turn_acquire (self, open               ? ARGOS_TURN_LOADED_OPEN
                         : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
                                            : ARGOS_TURN_LOADED);
@@ -121,6 +126,11 @@ void
 turn_ready (turn_t *self, argos_turn_event_t event)
 {
     const mail_t *mail = turn_own_mail (self);
+    if (event == ARGOS_TURN_LOADED && turn_is_long (self)) {
+        event = ARGOS_TURN_COMPRESS;
+        self->preflight = true;
+        self->compressions = 1;
+    }
     turn_event (self, mail && mail->own ? ARGOS_TURN_STOP : event);
 }
 

@@ -376,6 +376,10 @@ parts_of_job (const turn_t *self, job_t job, parts_t *parts)
         s_calls (parts, self);
     else if (job == JOB_RESULTS)
         s_results (parts, self, true);
+    else if (job == JOB_COMPACT)
+        parts_compact (parts, self);
+    else if (job == JOB_FINISH && self->compact)
+        parts_compacted (parts, self);
     else if (job == JOB_FINISH && self->error)
         s_failed (parts, self);
     else if (job == JOB_FINISH)

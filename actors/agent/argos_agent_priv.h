@@ -32,6 +32,7 @@ typedef enum {
     JOB_NONE,    //  Nothing
     JOB_OPEN,    //  turn.restarted, results that are unknown, a long user message
     JOB_CALLS,   //  The assistant's message with its tool calls
+    JOB_COMPACT, //  The smaller conversation
     JOB_RESULTS, //  Tool results
     JOB_FINISH,  //  done: completed or failed
     JOB_CLEAR,   //  Queued runs are cancelled
@@ -146,6 +147,11 @@ struct turn {
     unsigned adjust;                     //  What is left out for it, ARGOS_ADJUST_*
     int repeats;                         //  Repeats of this call with it
     int compressions;                    //  Of this turn
+    bool compact;                        //  No turn: the conversation is to be made smaller
+    bool preflight;                      //  It is made smaller before anything has failed
+    json_t *smaller;                     //  The conversation then; NULL = not yet
+    size_t smaller_from, smaller_to;     //  The rows that are summed up
+    int64_t last_input;                  //  Tokens of the newest request, 0 = not told
     int continued;                       //  Continuations of this text
     int nudges;                          //  Words to a model that has said nothing
     bool recalled;                       //  A call that was cut off has been asked for again
@@ -306,6 +312,16 @@ size_t agent_back_next (const agent_t *self, size_t at);
 void agent_back_cools (agent_t *self, size_t at, int64_t now);
 void agent_back_works (agent_t *self, size_t at);
 
+//  argos_agent_compress.c
+//  Whether the conversation should be made smaller before the next call.
+bool turn_is_long (const turn_t *self);
+//  Asks for the summary; then SUMMARY, TEXT (when that was all), SKIP or FAIL.
+void turn_compress (turn_t *self);
+//  The commit was accepted.
+void turn_compacted (turn_t *self);
+void parts_compact (parts_t *self, const turn_t *turn);
+void parts_compacted (parts_t *self, const turn_t *turn);
+
 //  argos_agent_ladder.c
 //  What to do with an answer that has ended: goes on, asks again, or moves the turn.
 void turn_answered (turn_t *self, argos_answer_t *answer, argos_answer_kind_t kind,
@@ -333,6 +349,7 @@ json_t *turn_tools (const turn_t *self);
 void turn_check_tool (const turn_t *self, tool_t *tool);
 
 //  argos_agent_run.c
+bool tool_in_order (const turn_t *self, size_t at);
 json_t *tool_result (const char *status, const char *error);
 void tool_set_result (tool_t *tool, json_t *result);
 void turn_take_calls (turn_t *self, const argos_answer_t *answer);

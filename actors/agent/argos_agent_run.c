@@ -94,7 +94,8 @@ s_on_result (void *arg, const argos_peer_answer_t *answer)
     if (current && !tool->result) {
         bool good = answer->code == ARGOS_OK && json_is_object (answer->body);
         tool_set_result (tool, good ? json_deep_copy (answer->body) : s_refused (answer));
-        turn_event (turn, ARGOS_TURN_RESULT);
+        if (turn->state == ARGOS_TURN_TOOLING)
+            turn_check_results (turn);
     }
     turn_unref (turn);
 }
@@ -184,6 +185,16 @@ s_run_allowed (turn_t *self)
     }
 }
 
+//  Results are stored in the order of the calls; only who waits for people is not waited for
+bool
+tool_in_order (const turn_t *self, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!self->tools[i].stored && !self->tools[i].result && !tool_waits (&self->tools[i]))
+            return false;
+    return true;
+}
+
 //  Raises what the results that are here allow
 void
 turn_check_results (turn_t *self)
@@ -195,12 +206,18 @@ turn_check_results (turn_t *self)
     for (size_t i = 0; i < self->tool_count; i++) {
         const tool_t *tool = &self->tools[i];
         all = all && tool->stored;
-        some = some || (tool->result && !tool->stored) || (tool->verdict && !tool->settled);
+        some = some || (tool->result && !tool->stored && tool_in_order (self, i)) ||
+               (tool->verdict && !tool->settled);
         waits = waits || tool_waits (tool);
         busy = busy || (!tool->stored && !tool_waits (tool));
     }
     if (some)
         turn_event (self, ARGOS_TURN_RESULT);
+    else if (all && turn_is_long (self)) {
+        self->preflight = true;
+        self->compressions = 1;
+        turn_event (self, ARGOS_TURN_COMPRESS);
+    }
     else if (all)
         turn_event (self, ARGOS_TURN_STORED_ALL);
     else if (waits && !busy)

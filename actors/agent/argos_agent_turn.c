@@ -36,6 +36,8 @@ turn_new (agent_t *agent, const argos_peer_msg_t *msg)
     self->unknown = json_array ();
     self->queued = json_array ();
     self->finish = "stop";
+    self->compact = strcmp (msg->type, "session.compress") == 0;
+    self->user_stored = self->compact; //  Nobody says anything
     self->back = agent_back_first (agent, argos_shell_now ());
     snprintf (self->key, sizeof self->key, "%s", msg->key);
     const char *session = json_string_value (json_object_get (msg->body, "session_id"));
@@ -57,6 +59,7 @@ s_free (turn_t *self)
     turn_clear_replies (self);
     json_decref (self->open);
     json_decref (self->grants);
+    json_decref (self->smaller);
     json_decref (self->thought);
     free (self->begun);
     json_decref (self->body);
@@ -156,7 +159,8 @@ s_reload (turn_t *self)
     turn_clear_tools (self);
     self->epoch++;
     self->resumed = true;
-    self->user_stored = self->shown = false;
+    self->user_stored = self->compact;
+    self->shown = false;
     self->load_after = 0;
     self->segment = 0;
     self->iterations = self->repeats = 0;
@@ -186,6 +190,12 @@ s_act (turn_t *self, argos_turn_action_t action)
     case ARGOS_TURN_DO_ARM:
         turn_tell (self, "waiting");
         turn_arm_backoff (self);
+        break;
+    case ARGOS_TURN_DO_COMPRESS:
+        turn_compress (self);
+        break;
+    case ARGOS_TURN_DO_COMPACT:
+        turn_want (self, JOB_COMPACT);
         break;
     case ARGOS_TURN_DO_DECIDE:
         turn_decide (self);

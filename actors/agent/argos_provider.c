@@ -375,6 +375,14 @@ s_collect (argos_provider_t *self)
     }
 }
 
+static bool
+s_is_connected (const argos_call_t *call)
+{
+    curl_off_t msec = 0;
+    curl_easy_getinfo (call->easy, CURLINFO_PRETRANSFER_TIME_T, &msec);
+    return msec > 0;
+}
+
 //  A node says when a call would be silent for too long if nothing came since it was set
 static void
 s_end_stalled (argos_provider_t *self)
@@ -382,6 +390,8 @@ s_end_stalled (argos_provider_t *self)
     for (argos_due_node_t *node; (node = argos_due_pop (&self->stalls, self->now));) {
         argos_call_t *call = (argos_call_t *) node->owner;
         int64_t due_ms = call->data_ms + call->stall_ms;
+        if (!s_is_connected (call)) //  That has a limit of its own
+            due_ms += self->settings.connect_ms;
         if (due_ms > self->now)
             argos_due_set (&self->stalls, node, due_ms);
         else

@@ -18,13 +18,13 @@ typedef struct {
         ON (PAUSE, DO_RELEASE, OVER)
 #define ON_ANSWER                                                                                  \
     ON (TEXT, DO_FINISH, FINISHING), ON (TOOLS, DO_DECIDE, DECIDING), ON (RETRY, DO_ARM, BACKOFF), \
-        ON (FAIL, DO_FINISH, FINISHING)
+        ON (FAIL, DO_FINISH, FINISHING), ON (COMPRESS, DO_COMPRESS, COMPRESSING)
 
 static const s_cell_t s_table[ARGOS_TURN_STATES][ARGOS_TURN_EVENTS] = {
     [ARGOS_TURN_LOADING] = { ON (LOADED, DO_CALL, WAITING), ON (LOADED_OPEN, DO_OPEN, OPENING),
-        ON (LOADED_TOOLS, DO_CHECK, TOOLING), ON (FAIL, DO_FINISH, FINISHING),
-        ON (REFUSED, DO_RELEASE, OVER), ON (REFUSED_AGAIN, DO_RELEASE, OVER),
-        ON (PAUSE, DO_RELEASE, OVER), ON_STOP, ON_LOST },
+        ON (LOADED_TOOLS, DO_CHECK, TOOLING), ON (COMPRESS, DO_COMPRESS, COMPRESSING),
+        ON (FAIL, DO_FINISH, FINISHING), ON (REFUSED, DO_RELEASE, OVER),
+        ON (REFUSED_AGAIN, DO_RELEASE, OVER), ON (PAUSE, DO_RELEASE, OVER), ON_STOP, ON_LOST },
     [ARGOS_TURN_OPENING] = { ON (ACCEPTED, DO_CALL, WAITING),
         ON (ACCEPTED_TOOLS, DO_CHECK, TOOLING), ON_REFUSAL, ON_STOP, ON_LOST },
     [ARGOS_TURN_WAITING] = { ON (DATA, NOTE, STREAMING), ON (HOLD, DO_ARM, BACKOFF), ON_ANSWER,
@@ -32,11 +32,15 @@ static const s_cell_t s_table[ARGOS_TURN_STATES][ARGOS_TURN_EVENTS] = {
     [ARGOS_TURN_STREAMING] = { ON_ANSWER, ON_STOP, ON_LOST },
     [ARGOS_TURN_BACKOFF] = { ON (TIMER, DO_CALL, WAITING), ON (TIMER_OPEN, DO_OPEN, OPENING),
         ON_STOP, ON_LOST },
+    [ARGOS_TURN_COMPRESSING] = { ON (SUMMARY, DO_COMPACT, COMPACTING), ON (SKIP, DO_CALL, WAITING),
+        ON (TEXT, DO_FINISH, FINISHING), ON (FAIL, DO_FINISH, FINISHING), ON_STOP, ON_LOST },
+    [ARGOS_TURN_COMPACTING] = { ON (ACCEPTED, DO_CALL, WAITING), ON_REFUSAL, ON_STOP, ON_LOST },
     [ARGOS_TURN_DECIDING] = { ON (DECIDED, DO_CALLS, CALLING), ON (PAUSE, DO_RELEASE, OVER),
         ON_STOP, ON_LOST },
     [ARGOS_TURN_CALLING] = { ON (ACCEPTED, DO_RUN, TOOLING), ON_REFUSAL, ON_STOP, ON_LOST },
     [ARGOS_TURN_TOOLING] = { ON (RESULT, DO_STORE, STORING), ON (STORED_ALL, DO_CALL, WAITING),
-        ON (PARK, DO_PARK, OVER), ON_STOP, ON_LOST },
+        ON (PARK, DO_PARK, OVER), ON (COMPRESS, DO_COMPRESS, COMPRESSING),
+        ON (FAIL, DO_FINISH, FINISHING), ON_STOP, ON_LOST },
     [ARGOS_TURN_STORING] = { ON (ACCEPTED, DO_CHECK, TOOLING), ON (RESULT, NOTE, STORING),
         ON_REFUSAL, ON_STOP, ON_LOST },
     [ARGOS_TURN_FINISHING] = { ON (ACCEPTED, DO_FREE, OVER), ON (MAIL, DO_AWAIT, MAILING),
@@ -66,17 +70,18 @@ argos_turn_step (argos_turn_state_t *state, argos_turn_event_t event)
 int
 argos_turn_commits (argos_turn_state_t state)
 {
-    return state == ARGOS_TURN_OPENING || state == ARGOS_TURN_CALLING ||
-           state == ARGOS_TURN_STORING || state == ARGOS_TURN_FINISHING ||
-           state == ARGOS_TURN_CLEARING || state == ARGOS_TURN_STOPPING;
+    return state == ARGOS_TURN_OPENING || state == ARGOS_TURN_COMPACTING ||
+           state == ARGOS_TURN_CALLING || state == ARGOS_TURN_STORING ||
+           state == ARGOS_TURN_FINISHING || state == ARGOS_TURN_CLEARING ||
+           state == ARGOS_TURN_STOPPING;
 }
 
 const char *
 argos_turn_state_name (argos_turn_state_t state)
 {
     static const char *const names[ARGOS_TURN_STATES] = { "loading", "opening", "waiting",
-        "streaming", "backoff", "deciding", "calling", "tooling", "storing", "finishing", "mailing",
-        "listing", "clearing", "stopping", "pausing", "over" };
+        "streaming", "backoff", "compressing", "compacting", "deciding", "calling", "tooling",
+        "storing", "finishing", "mailing", "listing", "clearing", "stopping", "pausing", "over" };
     return names[state];
 }
 
@@ -85,8 +90,9 @@ argos_turn_event_name (argos_turn_event_t event)
 {
     static const char *const names[ARGOS_TURN_EVENTS] = { "loaded", "loaded_open", "loaded_tools",
         "accepted", "accepted_tools", "mail", "refused", "refused_again", "pause", "data", "text",
-        "tools", "decided", "retry", "fail", "hold", "timer", "timer_open", "result", "stored_all",
-        "park", "stop", "listed", "listed_more", "clear", "lost" };
+        "tools", "compress", "summary", "skip", "decided", "retry", "fail", "hold", "timer",
+        "timer_open", "result", "stored_all", "park", "stop", "listed", "listed_more", "clear",
+        "lost" };
     return names[event];
 }
 
@@ -94,7 +100,7 @@ const char *
 argos_turn_action_name (argos_turn_action_t action)
 {
     static const char *const names[ARGOS_TURN_ACTIONS] = { "ignore", "note", "open", "call", "arm",
-        "decide", "calls", "run", "store", "check", "finish", "await", "halt", "list", "cancel",
-        "stop", "reload", "reject", "park", "release", "free" };
+        "compress", "compact", "decide", "calls", "run", "store", "check", "finish", "await",
+        "halt", "list", "cancel", "stop", "reload", "reject", "park", "release", "free" };
     return names[action];
 }

@@ -10,23 +10,25 @@
 #define ARGOS_TURN_H
 
 typedef enum {
-    ARGOS_TURN_LOADING,   //  Pages of the transcript are on their way
-    ARGOS_TURN_OPENING,   //  A commit before the provider call: restarted, unknown results
-    ARGOS_TURN_WAITING,   //  The provider has the request
-    ARGOS_TURN_STREAMING, //  The answer comes in
-    ARGOS_TURN_BACKOFF,   //  In the timer heap until the next provider call
-    ARGOS_TURN_DECIDING,  //  What of the calls is allowed, and what is to be asked
-    ARGOS_TURN_CALLING,   //  The commit that records the tool calls
-    ARGOS_TURN_TOOLING,   //  Tools are at work
-    ARGOS_TURN_STORING,   //  The commit of results; other tools may be at work
-    ARGOS_TURN_FINISHING, //  The done of a completed or failed turn
-    ARGOS_TURN_MAILING,   //  That done was refused: a side message is on its way to us
-    ARGOS_TURN_LISTING,   //  Stopped; the list of the lane is on its way
-    ARGOS_TURN_CLEARING,  //  Stopped; the commit that cancels queued runs
-    ARGOS_TURN_STOPPING,  //  Stopped; the done
-    ARGOS_TURN_PAUSING,   //  That done was refused: another side message is on its way to us
-    ARGOS_TURN_OVER,      //  In no list; the lease is gone
-    ARGOS_TURN_STATES     //  How many
+    ARGOS_TURN_LOADING,     //  Pages of the transcript are on their way
+    ARGOS_TURN_OPENING,     //  A commit before the provider call: restarted, unknown results
+    ARGOS_TURN_WAITING,     //  The provider has the request
+    ARGOS_TURN_STREAMING,   //  The answer comes in
+    ARGOS_TURN_BACKOFF,     //  In the timer heap until the next provider call
+    ARGOS_TURN_COMPRESSING, //  A model sums up the conversation
+    ARGOS_TURN_COMPACTING,  //  The commit that replaces the transcript
+    ARGOS_TURN_DECIDING,    //  What of the calls is allowed, and what is to be asked
+    ARGOS_TURN_CALLING,     //  The commit that records the tool calls
+    ARGOS_TURN_TOOLING,     //  Tools are at work
+    ARGOS_TURN_STORING,     //  The commit of results; other tools may be at work
+    ARGOS_TURN_FINISHING,   //  The done of a completed or failed turn
+    ARGOS_TURN_MAILING,     //  That done was refused: a side message is on its way to us
+    ARGOS_TURN_LISTING,     //  Stopped; the list of the lane is on its way
+    ARGOS_TURN_CLEARING,    //  Stopped; the commit that cancels queued runs
+    ARGOS_TURN_STOPPING,    //  Stopped; the done
+    ARGOS_TURN_PAUSING,     //  That done was refused: another side message is on its way to us
+    ARGOS_TURN_OVER,        //  In no list; the lease is gone
+    ARGOS_TURN_STATES       //  How many
 } argos_turn_state_t;
 
 typedef enum {
@@ -42,6 +44,9 @@ typedef enum {
     ARGOS_TURN_DATA,           //  First piece of the answer
     ARGOS_TURN_TEXT,           //  The answer is final text
     ARGOS_TURN_TOOLS,          //  The answer asks for tools
+    ARGOS_TURN_COMPRESS,       //  The conversation has to be smaller
+    ARGOS_TURN_SUMMARY,        //  The summary is here
+    ARGOS_TURN_SKIP,           //  It stays as it is
     ARGOS_TURN_DECIDED,        //  It is known what becomes of each call
     ARGOS_TURN_RETRY,          //  The call failed and is worth a repeat
     ARGOS_TURN_FAIL,           //  It failed for good
@@ -60,28 +65,30 @@ typedef enum {
 } argos_turn_event_t;
 
 typedef enum {
-    ARGOS_TURN_IGNORE,     //  The event means nothing here; the state stays
-    ARGOS_TURN_NOTE,       //  Nothing to do beyond the change of state
-    ARGOS_TURN_DO_OPEN,    //  Commit what comes before the call
-    ARGOS_TURN_DO_CALL,    //  Call the provider
-    ARGOS_TURN_DO_ARM,     //  Set the timer of the backoff
-    ARGOS_TURN_DO_DECIDE,  //  See which of the tool calls may run
-    ARGOS_TURN_DO_CALLS,   //  Commit the assistant message with its tool calls
-    ARGOS_TURN_DO_RUN,     //  Send the tool calls
-    ARGOS_TURN_DO_STORE,   //  Commit the results that are here
-    ARGOS_TURN_DO_CHECK,   //  See whether more results are to be stored
-    ARGOS_TURN_DO_FINISH,  //  Send the done
-    ARGOS_TURN_DO_AWAIT,   //  See whether the mail is here already
-    ARGOS_TURN_DO_HALT,    //  Abort the call, cancel tools, then list
-    ARGOS_TURN_DO_LIST,    //  Read the list of the lane
-    ARGOS_TURN_DO_CANCEL,  //  Commit the end of queued runs
-    ARGOS_TURN_DO_STOP,    //  Send the done of a stopped turn
-    ARGOS_TURN_DO_RELOAD,  //  Begin anew with fresh state
-    ARGOS_TURN_DO_REJECT,  //  Give the message up
-    ARGOS_TURN_DO_PARK,    //  Give the lease back until somebody answers
-    ARGOS_TURN_DO_RELEASE, //  Give the lease back for now
-    ARGOS_TURN_DO_FREE,    //  Abort everything and forget the turn
-    ARGOS_TURN_ACTIONS     //  How many
+    ARGOS_TURN_IGNORE,      //  The event means nothing here; the state stays
+    ARGOS_TURN_NOTE,        //  Nothing to do beyond the change of state
+    ARGOS_TURN_DO_OPEN,     //  Commit what comes before the call
+    ARGOS_TURN_DO_CALL,     //  Call the provider
+    ARGOS_TURN_DO_ARM,      //  Set the timer of the backoff
+    ARGOS_TURN_DO_COMPRESS, //  Ask for a summary
+    ARGOS_TURN_DO_COMPACT,  //  Commit the smaller conversation
+    ARGOS_TURN_DO_DECIDE,   //  See which of the tool calls may run
+    ARGOS_TURN_DO_CALLS,    //  Commit the assistant message with its tool calls
+    ARGOS_TURN_DO_RUN,      //  Send the tool calls
+    ARGOS_TURN_DO_STORE,    //  Commit the results that are here
+    ARGOS_TURN_DO_CHECK,    //  See whether more results are to be stored
+    ARGOS_TURN_DO_FINISH,   //  Send the done
+    ARGOS_TURN_DO_AWAIT,    //  See whether the mail is here already
+    ARGOS_TURN_DO_HALT,     //  Abort the call, cancel tools, then list
+    ARGOS_TURN_DO_LIST,     //  Read the list of the lane
+    ARGOS_TURN_DO_CANCEL,   //  Commit the end of queued runs
+    ARGOS_TURN_DO_STOP,     //  Send the done of a stopped turn
+    ARGOS_TURN_DO_RELOAD,   //  Begin anew with fresh state
+    ARGOS_TURN_DO_REJECT,   //  Give the message up
+    ARGOS_TURN_DO_PARK,     //  Give the lease back until somebody answers
+    ARGOS_TURN_DO_RELEASE,  //  Give the lease back for now
+    ARGOS_TURN_DO_FREE,     //  Abort everything and forget the turn
+    ARGOS_TURN_ACTIONS      //  How many
 } argos_turn_action_t;
 
 //  Moves *state by the event and says what to do.

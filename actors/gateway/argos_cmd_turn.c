@@ -6,6 +6,7 @@
 #include "argos_asked.h"
 #include "argos_busy.h"
 #include "argos_cmd.h"
+#include "argos_header.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 
@@ -87,8 +88,21 @@ argos_cmd_undo (const argos_gateway_case_t *gateway, const char *arguments, json
 void
 argos_cmd_compress (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
-    (void) arguments;
-    argos_cmd_say (gateway, parts, SAY_NO_COMPRESS);
+    char session[ARGOS_SESSION_ID_MAX + 1], id[64], service[ARGOS_NAME_MAX + 1];
+    const json_t *source = json_object_get (gateway->body, "source");
+    if (!argos_cmd_session (gateway)) {
+        argos_cmd_say (gateway, parts, SAY_NO_COMPRESS);
+        return;
+    }
+    argos_gateway_session (gateway, session);
+    argos_cmd_id (gateway, "compress", id);
+    json_t *body = json_pack ("{s:s, s:O?, s:O?}", "session_id", session, "source", source,
+        "reply_to", json_object_get (gateway->body, "message_id"));
+    if (*arguments)
+        json_object_set_new (body, "focus", json_string (arguments));
+    if (argos_parts_service (source, service))
+        json_object_set_new (body, "deliver", json_string (service));
+    argos_parts_turn_new (parts, "session.compress", id, session, false, body);
 }
 
 void

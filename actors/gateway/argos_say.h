@@ -47,9 +47,7 @@
 #define SAY_NO_UNDO "There is no message of yours to take back."
 #define SAY_UNDONE                                                                                 \
     "↶ Took back %zu of your messages, and what followed. The first was:\n%s" //  Count, text
-#define SAY_NO_COMPRESS                                                                            \
-    "⚠️ The agent can't shorten a history yet: nothing has changed. `/new` begins without "    \
-    "one."
+#define SAY_NO_COMPRESS "There is no conversation yet, so there is nothing to shorten."
 
 //  Turns
 #define SAY_STOPPED "⚡ Stopped. You can continue this session."

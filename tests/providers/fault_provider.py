@@ -116,6 +116,14 @@ THOUGHT = block(0, {"type": "thinking", "thinking": "", "signature": ""}, {"type
 FINE = message(said("fine, thanks"))
 
 
+SUMMARY = "You write the summary of a conversation"
+
+
+def limit(message, status=400, rows=20):
+    """Refuses a conversation of so many messages or more."""
+    return lambda body: error(status, message) if len(body["messages"]) >= rows else OK
+
+
 def late():
     return email.utils.formatdate(time.time() + 1, usegmt=True)
 
@@ -174,7 +182,7 @@ SCENARIOS = {
     "quota_402": [error(402, "Usage limit reached, try again in 1s"), OK],
     "billing_429": [error(429, "You exceeded your current quota", "insufficient_quota")],
     "rate_seconds": [error(429, "Rate limit reached", Retry_After="1"), OK],
-    "rate_date": [lambda: error(429, "Rate limit reached", Retry_After=late()), OK],
+    "rate_date": [lambda _: error(429, "Rate limit reached", Retry_After=late()), OK],
     "rate_window": [error(429, "Rate limit reached. Resets in 1s"), OK],
     "rate_reset_header": [error(429, "Rate limit reached", x_ratelimit_reset_requests="1s"), OK],
     "rate_for_ever": [error(429, "Rate limit reached")],
@@ -205,6 +213,14 @@ SCENARIOS = {
     "grammar": [error(400, "Unable to generate parser for this template: failed to parse grammar"), OK],
     "depth": [whole(400, b"[" * 100000)],
     "long_line": [[SSE, b"data: " + b"x" * 1200000 + b"\n\n"]],
+    # Too long: compression
+    "summary": [text("Goal: to be brief.")],
+    "summary_fails": [error(500, "no summary today")],
+    "summary_long": [text("x" * 300000)],
+    "overflow": [limit("This model's maximum context length is 8192 tokens")],
+    "payload": [limit("Request too large", 413)],
+    "tier": [limit("Extra usage is required for long context", 429)],
+    "overflow_for_ever": [error(400, "prompt is too long")],
     # Parts and silence: B.10
     "length": [text("fine, ", "length"), text("thanks")],
     "length_for_ever": [text("more ", "length")],
@@ -243,6 +259,9 @@ class Provider:
 
     @staticmethod
     def scenario(body):
+        if SUMMARY in json.dumps(body):
+            found = re.search(r"@sum_([a-z0-9]+)", json.dumps(body["messages"]))
+            return "summary_" + found.group(1) if found else "summary"
         for entry in reversed(body.get("messages", [])):
             words = entry["content"] if isinstance(entry.get("content"), str) else json.dumps(entry.get("content"))
             found = re.search(r"@([a-z0-9_]+)", words) if entry["role"] == "user" else None
@@ -250,10 +269,10 @@ class Provider:
                 return ("standby_" if body.get("model") == "standby" else "") + found.group(1)
         return "ok"
 
-    def answer(self, name, count):
+    def answer(self, name, body):
         answers = SCENARIOS.get(name) or [text("standing in")]
-        steps = answers[min(count, len(answers) - 1)]
-        return steps() if callable(steps) else steps
+        steps = answers[min(len(self.requests[name]), len(answers) - 1)]
+        return steps(body) if callable(steps) else steps
 
     async def serve(self, reader, writer):
         try:
@@ -282,7 +301,7 @@ class Provider:
             return True
         parsed = json.loads(body)
         name = self.scenario(parsed)
-        steps = self.answer(name, len(self.requests[name]))
+        steps = self.answer(name, parsed)
         self.requests[name].append(parsed)
         for step in steps:
             if step is DROP:

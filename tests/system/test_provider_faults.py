@@ -56,6 +56,9 @@ class Chat:
         header, body, _ = inbound(words)
         body["source"]["chat_id"] = f"c{self.chats}"
         assert self.peer.ask(header, body)[0]["type"] == "accepted"
+        return self.hear()
+
+    def hear(self):
         _, meta, data = self.peer.receive(lambda h, _: h["type"] == "deliver.request")
         self.peer.ask({"type": "done", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}, None, [])
         return data
@@ -333,3 +336,63 @@ def test_who_can_not_be_reached(faults, place):
         for client in waiting:
             client.close()
     assert data["kind"] == "error" and "The turn failed: " in data["text"] and "not sent" in data["text"] and "after 1 repeats" in data["text"]
+
+
+def fill(chat, words="talk @ok", turns=12):
+    """A conversation of so many turns; the rows of it."""
+    run = None
+    for turn in range(turns):
+        run = chat.ask(f"{words} {turn} " + "word " * 100, new=turn == 0)["run_id"]
+    return chat.rows(run)
+
+
+@pytest.mark.parametrize("name", ["overflow", "payload", "tier"])
+def test_what_is_too_long_becomes_shorter(openai, faults, name):
+    before = fill(openai)
+    notice = openai.ask(f"and now @{name}", new=False)
+    assert notice["kind"] == "notice" and "summary" in notice["text"]
+    data = openai.hear()
+    assert data["text"] == FINE
+    after = openai.rows(data["run_id"])
+    assert len(after) < len(before)
+    assert [row["content"] for row in after[:3]] == [row["content"] for row in before[:3]]
+    assert any("Goal: to be brief." in row["content"] for row in after)
+    assert after[-2]["content"] == f"and now @{name}" and after[-1]["content"] == FINE
+    assert len(faults.requests(name)) == 2
+
+
+@pytest.mark.parametrize("name, words", [("sum_fails", "no summary today"), ("sum_long", "the summary is no shorter")])
+def test_without_a_summary_nothing_is_lost(openai, name, words):
+    before = fill(openai, f"talk @ok @{name}")
+    data = openai.ask(f"and now @overflow @{name}", new=False)
+    while data["kind"] == "notice":
+        data = openai.hear()
+    assert data["kind"] == "error" and words in data["text"] and "/new" in data["text"], data
+    assert openai.rows(data["run_id"]) == before
+
+
+def test_a_short_conversation_that_is_too_long_is_a_reason(openai, faults):
+    data = openai.ask("please @overflow_for_ever")
+    assert data["kind"] == "error" and "could not be made smaller" in data["text"]
+    assert openai.rows(data["run_id"]) == [] and len(faults.requests("overflow_for_ever")) == 1
+
+
+def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
+    chat = Chat(settings(faults, more="compression:\n  context_tokens: 4000\n"))
+    rows = None
+    notices = []
+    for turn in range(24):
+        header, body, _ = inbound(f"talk @ok {turn} " + "word " * 100)
+        body["source"]["chat_id"] = "long"
+        assert chat.peer.ask(header, body)[0]["type"] == "accepted"
+        while (data := chat.hear())["kind"] == "notice":
+            notices.append(data["text"])
+        rows = chat.rows(data["run_id"])
+    assert notices and len(rows) < 48
+    header, body, _ = inbound("/compress the words")
+    body["source"]["chat_id"] = "long"
+    assert chat.peer.ask(header, body)[0]["type"] == "accepted"
+    assert "summary" in chat.hear()["text"]
+    assert "Keep above all what concerns: the words" in json.dumps(faults.requests("summary")[-1])
+    assert len(chat.rows(data["run_id"])) <= len(rows)
+    chat.close()

@@ -185,7 +185,7 @@ static const struct {
     { "/undo 2", { F (ROUTE, ROUTE), F (SAID, SAID) }, "record.put deliver.request", "`always`" },
     { "/undo x", { F (ROUTE, ROUTE), F (SETTING, NO_CONFIRM) }, "deliver.request", "Usage: /undo" },
     { "/undo", { F (ROUTE, EMPTY), F (SAID, FREE) }, "deliver.request", "no message of yours" },
-    { "/compress", { F (ROUTE, ROUTE) }, "deliver.request", "nothing has changed" },
+    { "/compress", { F (ROUTE, ROUTE) }, "session.compress", "" },
     { "/stop", { F (ROUTE, ROUTE), F (LANE, RUNS) }, "turn.stop deliver.request", "⚡ Stopped" },
     { "/stop", { F (ROUTE, ROUTE), F (LANE, FREE) }, "deliver.request", "Nothing is running" },
     { "/queue more", { F (ROUTE, ROUTE), F (LANE, WAITS) }, "expect " TURN " deliver.request",
