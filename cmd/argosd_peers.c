@@ -80,6 +80,16 @@ struct argosd_peers {
 //  ------------------------------------------------------------------------------------------------
 //  Threads
 
+//  The settings at the start, for actors that begin with all of them.
+
+static json_t *
+s_settings (argosd_peers_t *self)
+{
+    if (!self->settings)
+        self->settings = json_deep_copy (self->config->settings);
+    return self->settings;
+}
+
 static void
 s_set_tools (argosd_peers_t *self, peer_t *peer)
 {
@@ -90,17 +100,8 @@ s_set_tools (argosd_peers_t *self, peer_t *peer)
         .workdir = config->terminal.workdir,
         .timeout_ms = (int64_t) config->terminal.timeout_s * 1000,
         .output_max = (size_t) config->terminal.output_max,
+        .settings = s_settings (self),
         .files = self->files };
-}
-
-//  The settings at the start, for actors that begin with all of them.
-
-static json_t *
-s_settings (argosd_peers_t *self)
-{
-    if (!self->settings)
-        self->settings = json_deep_copy (self->config->settings);
-    return self->settings;
 }
 
 //  argos-job is beside this program, wherever that is.

@@ -99,3 +99,26 @@ parts_chat (parts_t *self, const json_t *request, const char *id, json_t *body)
     part->key = self->key[at];
     return true;
 }
+
+bool
+parts_files (parts_t *self, const json_t *request, const char *run_id, json_t *files)
+{
+    static const char *const copied[] = { "chat_id", "thread_id" };
+    json_t *service = json_object_get (request, "deliver");
+    const json_t *source = json_object_get (request, "source");
+    size_t at = self->count;
+    if (!service || argos_route_lane (source, self->key[at], sizeof self->key[at]) < 0)
+        return false;
+    json_t *body = json_pack ("{s:O, s:s, s:s, s:O}", "service", service, "key", self->key[at],
+        "run_id", run_id, "files", files);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        s_copy (body, copied[i], json_object_get (source, copied[i]));
+    s_copy (body, "reply_to", json_object_get (request, "reply_to"));
+    snprintf (self->to[at], sizeof self->to[at], "service:tool.files");
+    snprintf (self->id[at], sizeof self->id[at], "%s.files", run_id);
+    argos_peer_part_t *part = s_part (self, "file.send", body);
+    part->durable = true;
+    part->id = self->id[at];
+    part->key = self->key[at];
+    return true;
+}

@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NOTE_MAX 32768 //  Bytes of a result that is noted elsewhere
 #define HINT_MAX 256   //  Bytes of what people can do about it
 #define ERROR_MAX 4096 //  Bytes of the sentence of a failed run
 
 //  What of a task's own words is called `name`; absent when the turn is no task
-static const char *
-s_words (const json_t *request, const char *name, const char *absent)
+const char *
+parts_words (const json_t *request, const char *name, const char *absent)
 {
     const char *text =
         json_string_value (json_object_get (json_object_get (request, "task"), name));
@@ -26,14 +25,14 @@ s_words (const json_t *request, const char *name, const char *absent)
 static void
 s_closed (parts_t *self, const json_t *request, const char *run_id)
 {
-    const char *task = s_words (request, "id", NULL);
+    const char *task = parts_words (request, "id", NULL);
     if (task)
         parts_entry (self, run_id, "agent.closed", false, json_pack ("{s:s}", "task", task));
 }
 
 //  An answer to the chat that the request came from, when it has one; `before` and text together
-static void
-s_deliver (parts_t *self, const json_t *request, const char *run_id, const char *kind,
+void
+parts_deliver (parts_t *self, const json_t *request, const char *run_id, const char *kind,
     const char *before, const char *text)
 {
     char id[64];
@@ -262,24 +261,8 @@ s_failed (parts_t *self, const turn_t *turn)
     char told[ERROR_MAX + HINT_MAX];
     const char *hint = argos_reply_hint (error);
     snprintf (told, sizeof told, "%s%s%s", error, *hint ? "\n" : "", hint);
-    s_deliver (self, turn->body, turn->run_id, "error", s_words (turn->body, "failed", ""), told);
-}
-
-//  The result of a task, for the session in which it was asked for
-static void
-s_note (parts_t *self, const turn_t *turn, const char *said)
-{
-    char id[64], origin[80], text[NOTE_MAX + 1];
-    const char *session = s_words (turn->body, "note", NULL);
-    if (!session || !said)
-        return;
-    size_t size = argos_utf8_cut (said, strlen (said), NOTE_MAX);
-    memcpy (text, said, size);
-    text[size] = 0;
-    snprintf (id, sizeof id, "%s.note", turn->run_id);
-    snprintf (origin, sizeof origin, "task %.64s", s_words (turn->body, "id", ""));
-    parts_turn (self, "session.note", id, session,
-        json_pack ("{s:s, s:s, s:s}", "session_id", session, "text", text, "origin", origin));
+    parts_deliver (
+        self, turn->body, turn->run_id, "error", parts_words (turn->body, "failed", ""), told);
 }
 
 static void
@@ -302,13 +285,7 @@ s_completed (parts_t *self, const turn_t *turn)
     parts_entry (self, turn->run_id, "run.completed", true,
         json_pack ("{s:s, s:o, s:s*}", "output", text, "usage", s_usage (turn), "finish_reason",
             strcmp (turn->finish, "length") == 0 ? turn->finish : NULL));
-    const char *said = agent_reply (turn->body, text);
-    s_note (self, turn, said);
-    if (said)
-        s_deliver (
-            self, turn->body, turn->run_id, "answer", s_words (turn->body, "completed", ""), said);
-    else
-        parts_over (self, turn->body, turn->run_id, NULL);
+    parts_answer (self, turn, text);
 }
 
 static void
@@ -320,13 +297,13 @@ s_cancelled (parts_t *self, const json_t *request, const char *run_id, const mai
     s_closed (self, request, run_id);
     parts_entry (self, run_id, "run.cancelled", true,
         *reason ? json_pack ("{s:s}", "reason", reason) : json_object ());
-    const char *failed = s_words (request, "failed", NULL);
+    const char *failed = parts_words (request, "failed", NULL);
     if (mail && mail->quiet)
         parts_over (self, request, run_id, NULL);
     else if (failed)
-        s_deliver (self, request, run_id, "notice", failed, *reason ? reason : "stopped");
+        parts_deliver (self, request, run_id, "notice", failed, *reason ? reason : "stopped");
     else
-        s_deliver (self, request, run_id, "notice", "", "Stopped.");
+        parts_deliver (self, request, run_id, "notice", "", "Stopped.");
 }
 
 static void

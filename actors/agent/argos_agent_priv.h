@@ -388,6 +388,8 @@ void parts_records (parts_t *self, const json_t *request);
 void parts_turn (
     parts_t *self, const char *type, const char *id, const char *session, json_t *body);
 void parts_over (parts_t *self, const json_t *request, const char *run_id, const char *delivery);
+//  Files that a text names, to who has them. Returns whether there is a chat for them.
+bool parts_files (parts_t *self, const json_t *request, const char *run_id, json_t *files);
 bool parts_chat (parts_t *self, const json_t *request, const char *id, json_t *body);
 
 //  argos_agent_ask.c
@@ -400,6 +402,11 @@ void parts_drop_questions (parts_t *self, const turn_t *turn);
 void parts_started (parts_t *self, const turn_t *turn, const tool_t *tool);
 //  What of a call people get to see, without secrets: its command, or its arguments.
 void parts_preview (const tool_t *tool, char *target, size_t size);
+//  What of a task's own words is called `name`; absent when the turn is no task. Borrowed.
+const char *parts_words (const json_t *request, const char *name, const char *absent);
+//  An answer to the chat that the request came from, when it has one; `before` and text together.
+void parts_deliver (parts_t *self, const json_t *request, const char *run_id, const char *kind,
+    const char *before, const char *text);
 void parts_of_job (const turn_t *self, job_t job, parts_t *parts);
 
 //  argos_agent_note.c
@@ -409,8 +416,8 @@ void agent_note (agent_t *agent, const argos_peer_msg_t *msg);
 bool agent_note_lost (agent_t *agent, const argos_lease_t *lease);
 
 //  argos_agent_reply.c
-//  What the chat of the request gets of an answer, borrowed; NULL = nothing.
-const char *agent_reply (const json_t *request, const char *text);
+//  The end of the run for its chat: what it gets of the text.
+void parts_answer (parts_t *self, const turn_t *turn, const char *text);
 
 //  argos_agent_short.c
 //  What readers get of a result, and of arguments as JSON; new, NULL when there is nothing short.

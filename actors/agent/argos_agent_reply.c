@@ -1,12 +1,17 @@
-//  argos_agent_reply - what the chat gets of an answer: the words, an explanation, or nothing.
+//  argos_agent_reply - what the chat gets of an answer: the words, files, an explanation, or
+//  nothing.
 //
 //  Pure. Invariant: nothing is delivered only when the model says so; an answer that is none is
-//  explained.
+//  explained; files go by the one that has them (file.send), behind the words.
 
 #include "argos_agent_priv.h"
 #include "argos_reply.h"
+#include "argos_text.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define NOTE_MAX 32768 //  Bytes of a result that is noted elsewhere
 
 //  Whether programs read there, which get everything as it came
 
@@ -22,8 +27,8 @@ s_is_raw (const json_t *request)
     return false;
 }
 
-const char *
-agent_reply (const json_t *request, const char *text)
+static const char *
+s_said (const json_t *request, const char *text)
 {
     const json_t *task = json_object_get (request, "task");
     const char *empty = json_string_value (json_object_get (task, "empty"));
@@ -41,4 +46,45 @@ agent_reply (const json_t *request, const char *text)
                "your "
                "message again.";
     return text;
+}
+
+//  The result of a task, for the session in which it was asked for
+
+static void
+s_note (parts_t *self, const turn_t *turn, const char *said)
+{
+    char id[64], origin[80], text[NOTE_MAX + 1];
+    const char *session = parts_words (turn->body, "note", NULL);
+    if (!session)
+        return;
+    size_t size = argos_utf8_cut (said, strlen (said), NOTE_MAX);
+    memcpy (text, said, size);
+    text[size] = 0;
+    snprintf (id, sizeof id, "%s.note", turn->run_id);
+    snprintf (origin, sizeof origin, "task %.64s", parts_words (turn->body, "id", ""));
+    parts_turn (self, "session.note", id, session,
+        json_pack ("{s:s, s:s, s:s}", "session_id", session, "text", text, "origin", origin));
+}
+
+void
+parts_answer (parts_t *self, const turn_t *turn, const char *text)
+{
+    const char *said = s_said (turn->body, text);
+    argos_reply_t reply = { .text = NULL };
+    if (!said) {
+        parts_over (self, turn->body, turn->run_id, NULL);
+        return;
+    }
+    s_note (self, turn, said);
+    if (!s_is_raw (turn->body))
+        argos_reply_read (&reply, said);
+    bool files =
+        json_array_size (reply.media) && parts_files (self, turn->body, turn->run_id, reply.media);
+    const char *left = reply.text ? reply.text : "";
+    if (!files || *left)
+        parts_deliver (self, turn->body, turn->run_id, "answer",
+            parts_words (turn->body, "completed", ""), files ? left : said);
+    else
+        parts_over (self, turn->body, turn->run_id, NULL);
+    argos_reply_clear (&reply);
 }

@@ -34,6 +34,20 @@ argos_reply_is_silent (const char *text)
     return strcmp (bare, "SILENT") == 0 || strcmp (bare, "NOREPLY") == 0;
 }
 
+//  Whether an object is an error and nothing else.
+
+static bool
+s_is_error (json_t *json)
+{
+    static const char *const names[] = { "error", "message", "code", "status", "type", "param",
+        "detail", "request_id", "success" };
+    const json_t *error = json_object_get (json, "error");
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        known += json_object_get (json, names[i]) != NULL;
+    return (json_is_object (error) || json_is_string (error)) && known == json_object_size (json);
+}
+
 bool
 argos_reply_is_error_page (const char *text)
 {
@@ -50,8 +64,7 @@ argos_reply_is_error_page (const char *text)
         if (strncasecmp (text, pages[i], strlen (pages[i])) == 0)
             return true;
     json_t *json = *text == '{' ? json_loads (text, 0, NULL) : NULL;
-    const json_t *error = json_object_get (json, "error");
-    bool found = json_is_object (error) || json_is_string (error);
+    bool found = s_is_error (json);
     json_decref (json);
     return found;
 }
@@ -181,7 +194,7 @@ typedef struct {
 static char
 s_mark (char c)
 {
-    return c == '"' || c == '\'' || c == '`' ? c : '\0';
+    return (char) (c == '"' || c == '\'' || c == '`' ? c : 0);
 }
 
 //  The path of a directive whose text begins at `text`, behind the word. Returns the bytes that it
@@ -328,7 +341,7 @@ s_lines (s_reader_t *self)
         else
             s_line (self);
         if (mark && (!fence || fence == mark))
-            fence = fence ? '\0' : mark;
+            fence = (char) (fence ? 0 : mark);
         s_end_line (self);
     }
     s_end_line (self);

@@ -1,7 +1,7 @@
 //  argos_target - from what people call a chat to where a message goes.
 //
-//  Invariant: what could mean two chats means none. Pure. Limits: 8 targets of a list, an alias of
-//  an alias is followed once.
+//  Invariant: what could mean two chats means none. Pure. Limits: 8 targets of a list; an alias of
+//  an alias is none.
 
 #include "argos_target.h"
 
@@ -28,10 +28,7 @@ typedef struct {
     json_t *found;                   //  Sources so far
     char *reason;                    //  Why not
     size_t size;                     //  Its bytes
-    int depth;                       //  Aliases that were followed
 } s_search_t;
-
-static bool s_word (s_search_t *self, const char *word);
 
 static const char *
 s_text (const json_t *object, const char *name)
@@ -42,13 +39,16 @@ s_text (const json_t *object, const char *name)
 static bool __attribute__ ((format (printf, 2, 3)))
 s_fail (s_search_t *self, const char *format, ...)
 {
-    char sentence[WORD_MAX + 128];
+    char *sentence = NULL;
     va_list list;
     va_start (list, format);
-    vsnprintf (sentence, sizeof sentence, format, list);
+    int rc = vasprintf (&sentence, format, list);
     va_end (list);
+    if (rc < 0)
+        abort ();
     if (!*self->reason) //  The first one counts
         argos_parts_cut (sentence, self->reason, self->size);
+    free (sentence);
     return false;
 }
 
@@ -320,34 +320,30 @@ argos_target_alias_valid (const char *alias)
     return *alias && strlen (alias) <= 64 && !strpbrk (alias, ",:# \t\r\n");
 }
 
-static bool
-s_alias (s_search_t *self, const char *word)
+//  What an alias stands for; a word that is none stands for itself. Borrowed.
+
+static const char *
+s_unalias (const s_search_t *self, const char *word)
 {
     char key[WORD_MAX + 1];
     snprintf (key, sizeof key, "%s", word);
     for (char *c = key; *c; c++)
         *c = (char) tolower ((unsigned char) *c);
     const char *target = s_text (s_record (self->book->aliases, key), "target");
-    if (!*target || self->depth)
-        return false;
-    self->depth++;
-    bool found = s_word (self, target);
-    self->depth--;
-    return found;
+    return *target ? target : word;
 }
 
 static bool
 s_word (s_search_t *self, const char *word)
 {
     char platform[WORD_MAX + 1];
+    word = s_unalias (self, word);
     if (strcasecmp (word, "origin") == 0)
         return s_origin (self);
     if (strcasecmp (word, "home") == 0)
         return s_home_word (self);
     if (strcasecmp (word, "all") == 0)
         return s_homes (self, true) || s_fail (self, "no platform has a home");
-    if (s_alias (self, word))
-        return true;
     snprintf (platform, sizeof platform, "%s", word);
     char *colon = strchr (platform, ':');
     if (colon)

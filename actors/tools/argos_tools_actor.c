@@ -13,6 +13,7 @@
 #include "argos_log.h"
 #include "argos_offers.h"
 #include "argos_registry.h"
+#include "argos_sendfile.h"
 #include "argos_setting.h"
 #include "argos_shell.h"
 #include "argos_terminal.h"
@@ -58,6 +59,7 @@ struct tools {
     size_t output_max;          //  Bytes of output of one command
     char *files;                //  Folder for files of the store, NULL = that is not served
     argos_registry_t *registry; //  The tools that are offered
+    argos_sendfile_t *sendfile; //  Files that go out, NULL = that is not served
     bool ready;                 //  READY has been said
     bool stopping;              //  The peer is going away: send nothing more
 };
@@ -330,6 +332,20 @@ s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
 }
 
 static void
+s_on_lease (void *ctx, const argos_peer_msg_t *msg)
+{
+    tools_t *self = ctx;
+    argos_sendfile_lease (self->sendfile, msg);
+}
+
+static void
+s_on_lost (void *ctx, argos_lease_t *lease)
+{
+    tools_t *self = ctx;
+    argos_sendfile_lost (self->sendfile, lease);
+}
+
+static void
 s_on_request (void *ctx, const argos_peer_msg_t *msg)
 {
     tools_t *self = ctx;
@@ -363,6 +379,8 @@ s_on_command (void *arg, zmsg_t *msg)
     self->output_max = (size_t) argos_setting_int (config, NULL, NULL, "tools.terminal.output_max");
     free (self->workdir);
     self->workdir = workdir && *workdir ? strdup (workdir) : NULL;
+    if (self->sendfile)
+        argos_sendfile_settings (self->sendfile, config);
     json_decref (config);
 }
 
@@ -435,6 +453,19 @@ s_kill_all (tools_t *self)
             s_call_destroy (self, &call);
 }
 
+//  Files in and out.
+
+static void
+s_serve_files (tools_t *self, const json_t *settings)
+{
+    static const char *const types[] = { ARGOS_SENDFILE_TYPE, NULL };
+    argos_peer_t *peer = argos_shell_peer (self->shell);
+    argos_peer_serve (peer, ATTACHMENT, FETCHES, NULL);
+    self->sendfile = argos_sendfile_new (peer, self->files);
+    argos_sendfile_settings (self->sendfile, settings);
+    argos_peer_serve (peer, ARGOS_SENDFILE_SERVICE, ARGOS_SENDFILE_SLOTS, types);
+}
+
 void
 argos_tools_actor (zsock_t *pipe, void *config)
 {
@@ -445,6 +476,8 @@ argos_tools_actor (zsock_t *pipe, void *config)
     char name[ARGOS_NAME_MAX + 1];
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
+                                     .on_lease = s_on_lease,
+                                     .on_lost = s_on_lost,
                                      .on_request = s_on_request,
                                      .on_entry = s_on_entry,
                                      .on_final = s_on_final } };
@@ -460,7 +493,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
         argos_peer_serve (argos_shell_peer (self.shell), OFFERS, OFFER_SLOTS, NULL);
         argos_peer_serve (argos_shell_peer (self.shell), TERMINAL, SLOTS, NULL);
         if (self.files)
-            argos_peer_serve (argos_shell_peer (self.shell), ATTACHMENT, FETCHES, NULL);
+            s_serve_files (&self, settings->settings);
         argos_shell_on_command (self.shell, s_on_command, &self);
         argos_shell_fd (self.shell, self.epoll_fd, s_on_events, &self);
         argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
@@ -469,9 +502,12 @@ argos_tools_actor (zsock_t *pipe, void *config)
     else
         argos_actor_ready (pipe, false);
     self.stopping = true;
+    if (self.sendfile)
+        argos_sendfile_stop (self.sendfile);
     s_kill_all (&self);
     argos_shell_destroy (&self.shell);
     argos_registry_destroy (&self.registry);
+    argos_sendfile_destroy (&self.sendfile);
     if (self.epoll_fd >= 0)
         close (self.epoll_fd);
     free (self.workdir);

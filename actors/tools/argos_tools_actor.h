@@ -8,6 +8,7 @@
 //          `tool.attachment`, likewise, 8 at a time. Arguments: blob; name. Brings the file into
 //          <files>/<session>; the result is its path and, of a text, its beginning (argos_fetch)
 //          `tools`, requests: tool.offer of other peers (argos_offers)
+//          `tool.files`, messages: file.send (argos_sendfile)
 //  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands
 //  are killed. Owner:  the supervisor. The program has to call argos_guard_main when its first
 //  argument is ARGOS_GUARD_OPTION.
@@ -21,6 +22,7 @@
 #include "argos_link.h"
 
 #include <czmq.h>
+#include <jansson.h>
 
 typedef struct {
     argos_link_t link; //  To the broker; copied before READY
@@ -28,8 +30,9 @@ typedef struct {
         *workdir; //  Where commands run that name no place; NULL or "" = the home directory; copied
     int64_t
         timeout_ms; //  Of commands that state none; more than 600 s raises what may be stated, too
-    size_t output_max; //  Bytes of output of one command
-    const char *files; //  Folder for files of the store, absolute; NULL = not served; copied
+    size_t output_max;      //  Bytes of output of one command
+    const json_t *settings; //  The snapshot, NULL = none; borrowed until READY
+    const char *files;      //  Folder for files of the store, absolute; NULL = not served; copied
 } argos_tools_config_t;
 
 //  The actor; config is an argos_tools_config_t.

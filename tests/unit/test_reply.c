@@ -104,7 +104,8 @@ an_error_page_is_no_answer (void **state)
     static const char *const pages[] = { "{\"error\":{\"message\":\"x\"}}", " {\"error\":\"x\"}",
         "<!DOCTYPE html><title>502</title>", "<html>" };
     static const char *const answers[] = { "The error was {\"error\":\"x\"}", "{\"a\":1}", "{", "",
-        "<b>error</b>", "{\"error\":null}", "<html>\n\n\n\n\n</html>" };
+        "<b>error</b>", "{\"output\":\"\",\"error\":\"none\"}", "{\"error\":null}",
+        "<html>\n\n\n\n\n</html>" };
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         assert_true (argos_reply_is_error_page (pages[i]));
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
