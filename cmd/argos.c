@@ -78,6 +78,9 @@ static const char *const help[] = {
     "argos config check                whether they are valid\n"
     "argos config reload               the daemon reads them again\n"
     "argos provider test               one short turn with the provider that serves\n"
+    "argos setup telegram [--account NAME]  asks for the token of a bot, tries it, keeps it\n"
+    "argos adapters [list|status]     the accounts of chat platforms; status asks each how it is\n"
+    "argos adapters probe|pause|resume ACCOUNT   one of them, such as telegram.main\n"
     "argos adapter-check COMMAND|ENDPOINT\n"
     "                                 drive an adapter or a worker, case by case (--only CASE,\n"
     "                                 --platform P --account A, --service S --type T --body JSON,\n"
@@ -115,6 +118,8 @@ static const struct {
     { "trace", argos_command_trace, false },
     { "provider", argos_command_provider, false },
     { "adapter-check", NULL, true },
+    { "adapters", argos_command_adapters, false },
+    { "setup", NULL, true },
 };
 
 //  SIGINT and its kind are read from a descriptor; blocked before any thread is started.

@@ -114,6 +114,7 @@ int argos_cli_become (argos_cli_t *self, int count, char **words);
 int argos_cli_run (argos_cli_t *self, int count, char **words);
 
 //  The commands
+argos_cli_command_t argos_command_adapters;
 argos_cli_command_t argos_command_agents;
 argos_cli_command_t argos_command_chat;
 argos_cli_command_t argos_command_status;

@@ -20,6 +20,7 @@ static const struct {
     { "node", argosd_command_node },
     { "provider", argosd_command_provider },
     { "adapter-check", argosd_command_adapter_check },
+    { "setup", argosd_command_setup },
 };
 
 static argos_cli_command_t *

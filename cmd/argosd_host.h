@@ -24,5 +24,6 @@ argos_cli_command_t argosd_command_config;
 argos_cli_command_t argosd_command_node;
 argos_cli_command_t argosd_command_provider;
 argos_cli_command_t argosd_command_adapter_check;
+argos_cli_command_t argosd_command_setup;
 
 #endif

@@ -22,7 +22,7 @@ def multipart(body, boundary):
     for part in body.split(b"--" + boundary)[1:-1]:
         head, _, data = part[2:-2].partition(b"\r\n\r\n")
         name = re.search(rb'name="([^"]*)"', head).group(1).decode()
-        file = re.search(rb'filename="([^"]*)"', head)
+        file = re.search(rb'filename="?([^";\r\n]*)', head)
         kind = re.search(rb"(?i)content-type: *([^\r\n]+)", head)
         fields[name] = Upload(file.group(1).decode(), kind.group(1).decode() if kind else "", data) if file else data.decode()
     return fields

@@ -206,6 +206,8 @@ class Api:
                 await asyncio.wait_for(asyncio.shield(poll), timeout)
             except asyncio.TimeoutError:
                 pass
+        if bot.poll is poll:
+            bot.poll = None
         if poll.done() and poll.exception():
             raise poll.exception()
         return bot.updates[:limit]
@@ -304,6 +306,8 @@ class Api:
 
     def upload(self, params, name):
         value = params.get(name)
+        if isinstance(value, str) and value.startswith("attach://"):
+            value = params.get(value.removeprefix("attach://"))
         if isinstance(value, fake_http.Upload):
             if len(value.data) > 50 << 20:
                 raise Refused(413, "Request Entity Too Large")

@@ -275,7 +275,7 @@ def test_a_synthetic_turn_and_the_first_human_message_share_a_conversation(ready
     forum = telegram.group(GROUP, forum=True)
     info, thread = person.ask("chat.info", chat_id=str(forum))[1], person.ask("thread.create", chat_id=str(forum), name="n")[1]
     telegram.say(forum, "@fake_bot hello", thread=int(thread["thread_id"]), entities=mention("@fake_bot"))
-    answer = whole(telegram, forum, "You said: hello")
+    answer = whole(telegram, forum, "hello")
     assert answer["message_thread_id"] == int(thread["thread_id"])
     key = f"agent:main:telegram:{info['chat_type']}:{forum}:{thread['thread_id']}"
     route = person.peer.ask({"type": "route.get", "to": "store"}, {"key": key})[2]["route"]
@@ -382,3 +382,44 @@ def test_adapter_check(home, telegram):
                           env={"PATH": "/usr/bin:/bin", "TELEGRAM_BOT_TOKEN": telegram.bot.token, "ARGOS_HOME": str(home)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r'"oversize"', done.stdout)
+
+
+#  The command line
+
+def argos(daemon, *words, given=None):
+    return subprocess.run([BUILD / "argos", *words, "--home", daemon.home], capture_output=True, text=True, input=given, timeout=60,
+                          env={"PATH": "/usr/bin:/bin"}, check=False)
+
+
+def test_adapters_are_listed_probed_and_paused(ready, telegram, person):
+    assert re.search(r"telegram\.main +serving", argos(ready, "adapters").stdout)
+    assert "@fake_bot" in argos(ready, "adapters", "status").stdout
+    assert argos(ready, "adapters", "probe", "telegram.main").returncode == 0
+    assert argos(ready, "adapters", "probe", "telegram.other").returncode == 1
+    assert "paused" in argos(ready, "adapters", "pause", "telegram.main").stdout
+    waiting = person.deliver(ANA, "later")
+    assert re.search(r"telegram\.main +paused +1", argos(ready, "adapters").stdout)
+    assert not telegram.sent(ANA)
+    argos(ready, "adapters", "resume", "telegram.main")
+    assert person.receipt(waiting)["state"] == "sent"
+    row = json.loads(argos(ready, "adapters", "status", "--json").stdout)["adapters"][0]
+    assert row["probe"] == {"ok": True, "user_name": "fake_bot"} and row["capabilities"]["send_idempotency"] == "none"
+
+
+def test_setup(daemon, telegram):
+    def setup(token, url=telegram.url):
+        return argos(daemon, "setup", "telegram", "--base-url", url, given=token + "\n")
+
+    for token, url, words in (("nonsense", telegram.url, "no token of a bot"), ("1111:WRONG", telegram.url, "does not know this token"),
+                              (telegram.bot.token, "http://127.0.0.1:1", "can't be reached")):
+        done = setup(token, url)
+        assert done.returncode == 1 and words in done.stderr and token not in done.stderr
+    assert not (daemon.home / "local.yaml").exists()
+    done = setup(telegram.bot.token)
+    assert done.returncode == 0 and "@fake_bot" in done.stdout, done.stderr
+    secret = daemon.home / "secrets" / "telegram.main"
+    assert secret.stat().st_mode & 0o777 == 0o600 and telegram.bot.token not in (daemon.home / "local.yaml").read_text()
+    daemon.start()
+    telegram.say(ANA, "hello")
+    whole(telegram, ANA, "You said: hello")
+    assert daemon.stop() == 0

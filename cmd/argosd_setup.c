@@ -1,0 +1,217 @@
+//  argosd_setup - `argos setup PLATFORM`: asks for the token of an account, tries it with the
+//  platform, and only then writes it down.
+//
+//  The token goes to HOME/secrets/<platform>.<account>, which nobody else can read, and a reference
+//  to it into local.yaml. A row of the table per platform: what a person has to do there, and a
+//  function that tries the token. Limits: one line of input, 30 s of patience with the platform.
+
+#include "argosd_setup.h"
+
+#include "argos_config.h"
+#include "argos_http_client.h"
+#include "argos_shell.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define TOKEN_MAX 1024 //  Bytes of a token
+#define WAIT_MS 30000  //  Patience with the platform
+
+static const struct {
+    const char *platform;   //  Its name
+    const char *how;        //  What a person does there
+    const char *what;       //  Prompt
+    argosd_setup_fn *check; //  Tries the token
+    const char *then;       //  What is to be done afterwards
+} platforms[] = {
+    { "telegram",
+        "Open a chat with @BotFather in Telegram, send it /newbot, and answer its two questions.\n"
+        "It then shows a token such as 123456789:AAE... Nobody else may see it.\n",
+        "Token of the bot: ", argosd_setup_telegram,
+        "Write to the bot; it answers with a code, and `argos pairing approve telegram CODE` lets "
+        "you in." },
+};
+
+//  ------------------------------------------------------------------------------------------------
+//  Asking the platform
+
+typedef struct {
+    bool over;                  //  It has ended
+    argosd_setup_answer_t *out; //  What it said
+} wait_t;
+
+static void
+s_on_answer (void *arg, const argos_http_answer_t *answer)
+{
+    wait_t *wait = arg;
+    wait->over = true;
+    wait->out->status = answer->phase == ARGOS_HTTP_ANSWERED ? answer->status : 0;
+    wait->out->body = json_loadb (answer->body, answer->size, 0, NULL);
+    snprintf (wait->out->error, sizeof wait->out->error, "%s", answer->error);
+}
+
+void
+argosd_setup_call (const char *url, const char *const *headers, const char *secret,
+    argosd_setup_answer_t *ret_answer)
+{
+    argos_http_client_t *http = argos_http_client_new ();
+    argos_http_request_t request = { .url = url,
+        .headers = headers,
+        .body = "{}",
+        .size = 2,
+        .secret = secret,
+        .timeout_ms = WAIT_MS };
+    wait_t wait = { .out = ret_answer };
+    *ret_answer = (argosd_setup_answer_t){ 0 };
+    snprintf (ret_answer->error, sizeof ret_answer->error, "the call can't be made");
+    if (!http || !argos_http_client_call (http, &request, s_on_answer, &wait, argos_shell_now ()))
+        wait.over = true;
+    while (!wait.over) {
+        struct pollfd fd = { .fd = argos_http_client_fd (http), .events = POLLIN };
+        int64_t due_ms = argos_http_client_due (http), now = argos_shell_now ();
+        poll (&fd, 1, due_ms < 0 ? 1000 : due_ms > now ? (int) (due_ms - now) : 0);
+        argos_http_client_turn (http, argos_shell_now ());
+    }
+    argos_http_client_destroy (&http);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Asking the person
+
+//  A line without its end; what is typed is not shown.
+
+static int
+s_read_token (const char *prompt, char token[static TOKEN_MAX + 1])
+{
+    struct termios before, quiet;
+    bool tty = isatty (STDIN_FILENO) && tcgetattr (STDIN_FILENO, &before) == 0;
+    if (tty) {
+        quiet = before;
+        quiet.c_lflag &= (tcflag_t) ~ECHO;
+        fputs (prompt, stderr);
+        tcsetattr (STDIN_FILENO, TCSAFLUSH, &quiet);
+    }
+    char *line = fgets (token, TOKEN_MAX + 1, stdin);
+    if (tty) {
+        tcsetattr (STDIN_FILENO, TCSAFLUSH, &before);
+        fputc ('\n', stderr);
+    }
+    if (!line)
+        return -1;
+    token[strcspn (token, "\r\n")] = 0;
+    size_t lead = strspn (token, " \t");
+    memmove (token, token + lead, strlen (token + lead) + 1);
+    return *token ? 0 : -1;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Writing it down
+
+static int
+s_write_secret (argos_cli_t *self, const char *name, const char *token)
+{
+    char folder[PATH_MAX], path[PATH_MAX], part[PATH_MAX];
+    bool fits =
+        snprintf (folder, sizeof folder, "%s/secrets", self->home) < PATH_MAX - 80 &&
+        snprintf (path, sizeof path, "%.*s/%s", PATH_MAX - 80, folder, name) < PATH_MAX - 8 &&
+        snprintf (part, sizeof part, "%.*s.new", PATH_MAX - 8, path) < PATH_MAX;
+    if (!fits || (mkdir (folder, 0700) != 0 && errno != EEXIST))
+        return -1;
+    int fd = open (part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    ssize_t size = (ssize_t) strlen (token);
+    bool good = write (fd, token, (size_t) size) == size && fsync (fd) == 0;
+    good = close (fd) == 0 && good;
+    if (good && rename (part, path) == 0)
+        return 0;
+    unlink (part);
+    return -1;
+}
+
+static int
+s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup)
+{
+    char name[96], key[160], ref[128];
+    bool main_account = strcmp (setup->account, "main") == 0;
+    snprintf (name, sizeof name, "%.32s.%.24s", platform, setup->account);
+    snprintf (ref, sizeof ref, "file:secrets/%s", name);
+    if (s_write_secret (self, name, setup->token) != 0)
+        return argos_cli_error (self, CLI_FAILED, "internal", "%s/secrets/%s can't be written: %s",
+            self->home, name, strerrordesc_np (errno));
+    snprintf (key, sizeof key,
+        main_account ? "platforms.%s.token" : "platforms.%s.accounts.%s.token", platform,
+        setup->account);
+    if (argos_config_set (self->home, key, json_string (ref), self->reason, sizeof self->reason) !=
+        0)
+        return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
+    snprintf (key, sizeof key,
+        main_account ? "platforms.%s.base_url" : "platforms.%s.accounts.%s.base_url", platform,
+        setup->account);
+    if (setup->base_url && argos_config_set (self->home, key, json_string (setup->base_url),
+                               self->reason, sizeof self->reason) != 0)
+        return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
+    return CLI_OK;
+}
+
+static int
+s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
+{
+    char token[TOKEN_MAX + 1] = "";
+    const char *platform = platforms[row].platform;
+    if (!self->json)
+        fputs (platforms[row].how, stderr);
+    if (s_read_token (platforms[row].what, token) != 0)
+        return argos_cli_error (self, CLI_FAILED, "invalid", "no token was given");
+    setup->token = token;
+    int rc = platforms[row].check (self, setup);
+    if (rc == CLI_OK)
+        rc = s_write (self, platform, setup);
+    explicit_bzero (token, sizeof token);
+    if (rc != CLI_OK)
+        return rc;
+    if (self->json)
+        argos_cli_print (
+            json_pack ("{s:s,s:s,s:s,s:b}", "platform", platform, "account", setup->account,
+                "user_name", setup->user_name, "restart", argos_cli_is_listening (self)));
+    else
+        printf ("@%s is set up as %s.%s.\n%s%s\n", setup->user_name, platform, setup->account,
+            argos_cli_is_listening (self) ? "Restart argosd. " : "Start argosd. ",
+            platforms[row].then);
+    return CLI_OK;
+}
+
+int
+argosd_command_setup (argos_cli_t *self, int argc, char **argv)
+{
+    argosd_setup_t setup = { .account = "main" };
+    size_t row = 0, count = sizeof platforms / sizeof *platforms;
+    bool good = argc >= 1 && argc % 2 == 1;
+    while (good && row < count && strcmp (platforms[row].platform, argv[0]) != 0)
+        row++;
+    for (int i = 1; good && i + 1 < argc; i += 2) {
+        if (strcmp (argv[i], "--account") == 0)
+            setup.account = argv[i + 1];
+        else if (strcmp (argv[i], "--base-url") == 0)
+            setup.base_url = argv[i + 1];
+        else
+            good = false;
+    }
+    size_t length = strlen (setup.account);
+    good = good && row < count && length >= 1 && length <= 24 &&
+           strspn (setup.account, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
+    if (!good)
+        return argos_cli_usage (self, "setup telegram [--account NAME] [--base-url URL]");
+    curl_global_init (CURL_GLOBAL_DEFAULT);
+    int rc = s_run (self, row, &setup);
+    curl_global_cleanup ();
+    return rc;
+}
