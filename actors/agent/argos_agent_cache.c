@@ -7,6 +7,7 @@
 #include "argos_agent_priv.h"
 #include "argos_setting.h"
 #include "argos_signature.h"
+#include "argos_task_close.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,17 @@ s_ends_session (const turn_t *self)
     return false;
 }
 
+//  Without a cache the tools are told by us
+static void
+s_on_evicted (void *arg, const argos_peer_answer_t *answer)
+{
+    turn_t *turn = (turn_t *) arg;
+    if (answer->code != ARGOS_OK && answer->code != ARGOS_GONE)
+        argos_task_close (
+            turn->agent->peer, argos_registry_set (turn->agent->registry), turn->session);
+    turn_unref (turn);
+}
+
 void
 turn_let_go (turn_t *self)
 {
@@ -153,7 +165,8 @@ turn_let_go (turn_t *self)
     argos_peer_part_t part = {
         .type = "agent.release", .to = agent->cache, .ttl_ms = CACHE_TTL_MS
     };
-    if (s_ends_session (self)) {
+    bool ends = s_ends_session (self);
+    if (ends) {
         part.type = "agent.evict";
         part.body = json_pack ("{s:s, s:b}", "session", self->session, "close", 1);
     }
@@ -169,7 +182,9 @@ turn_let_go (turn_t *self)
             json_object_set (part.body, "prompt", self->prompt);
     }
     *self->agent_id = 0;
-    if (part.body)
+    if (ends && argos_peer_send (agent->peer, &part, s_on_evicted, self) == ARGOS_OK)
+        self->refs++;
+    else if (!ends && part.body)
         argos_peer_send (agent->peer, &part, agent_ignore, NULL);
 }
 

@@ -12,12 +12,14 @@
 #include "argos_log.h"
 #include "argos_memory.h"
 #include "argos_setting.h"
+#include "argos_task_close.h"
 
 #include <malloc.h>
 #include <sodium.h>
 #include <string.h>
 
 #define NAME "cache"
+#define EVENTS "agent.events"
 #define SWEEP_MS 300000   //  Between two sweeps
 #define HOLD_MS 86400000  //  A turn that is longer has lost its worker
 #define STORE_TTL_MS 1000 //  Patience with the store
@@ -87,7 +89,7 @@ s_let_go (cache_t *self, argos_cache_entry_t **dropped, bool hard)
         argos_log (
             ARGOS_LOG_DEBUG, self->name, "dropped", "agent=%s why=%s", entry->agent_id, entry->why);
         argos_peer_part_t part = { .type = "agent.dropped",
-            .to = "topic:agent.events",
+            .to = "topic:" EVENTS,
             .body = json_pack ("{s:s, s:s, s:s, s:s, s:b, s:b}", "agent_id", entry->agent_id,
                 "session", entry->key, "worker", entry->worker, "why", entry->why, "hard", hard,
                 "running", entry->running) };
@@ -319,17 +321,30 @@ s_handle_release (cache_t *self, const argos_peer_msg_t *msg)
     s_enforce (self, &dropped);
 }
 
+//  Take the agent of a session out; hard: the session is over. Returns whether it was there, and
+//  whether it is mid-turn.
+
+static bool
+s_evict (cache_t *self, const char *session, bool hard, bool *ret_running)
+{
+    argos_cache_entry_t *dropped = NULL;
+    bool evicted = argos_cache_evict (self->agents, session, &dropped);
+    *ret_running = dropped && dropped->running;
+    s_let_go (self, &dropped, hard);
+    if (hard)
+        argos_task_close (
+            argos_shell_peer (self->shell), argos_registry_set (self->tools), session);
+    return evicted;
+}
+
 static void
 s_handle_evict (cache_t *self, const argos_peer_msg_t *msg)
 {
-    argos_cache_entry_t *dropped = NULL;
-    bool close = json_is_true (json_object_get (msg->body, "close"));
-    bool evicted =
-        argos_cache_evict (self->agents, argos_cache_text (msg->body, "session"), &dropped);
-    json_t *reply =
-        json_pack ("{s:b, s:b}", "evicted", evicted, "running", dropped && dropped->running);
-    argos_peer_reply (argos_shell_peer (self->shell), msg, "agent.evict.result", reply);
-    s_let_go (self, &dropped, close);
+    bool running;
+    bool evicted = s_evict (self, argos_cache_text (msg->body, "session"),
+        json_is_true (json_object_get (msg->body, "close")), &running);
+    argos_peer_reply (argos_shell_peer (self->shell), msg, "agent.evict.result",
+        json_pack ("{s:b, s:b}", "evicted", evicted, "running", running));
 }
 
 static void
@@ -363,9 +378,35 @@ s_on_welcome (void *ctx, bool new_store)
 {
     cache_t *self = ctx;
     (void) new_store;
-    if (!self->ready)
-        argos_actor_ready (self->pipe, true);
+    argos_registry_welcome (self->tools);
+    if (self->ready)
+        return;
+    argos_peer_subscribe (argos_shell_peer (self->shell), EVENTS, 0);
+    argos_actor_ready (self->pipe, true);
     self->ready = true;
+}
+
+//  The gateway says that it has ended a session. What it said before we were there is not ours:
+//  that session may be back.
+
+static void
+s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
+{
+    cache_t *self = ctx;
+    const char *session = argos_cache_text (msg->body, "session_id");
+    bool running;
+    if (!argos_registry_entry (self->tools, topic) && self->live && session &&
+        strcmp (msg->type, "session.ended") == 0)
+        s_evict (self, session, true, &running);
+}
+
+static void
+s_on_end (void *ctx, const char *topic, int64_t n, bool closed)
+{
+    cache_t *self = ctx;
+    (void) n;
+    (void) closed;
+    self->live = self->live || strcmp (topic, EVENTS) == 0;
 }
 
 static void
@@ -388,11 +429,14 @@ argos_cache_actor (zsock_t *pipe, void *config)
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
                                      .on_request = s_on_request,
+                                     .on_entry = s_on_entry,
+                                     .on_end = s_on_end,
                                      .on_final = s_on_final } };
     s_read_settings (&self, settings->settings);
     argos_link_apply (&settings->link, NAME, &peer, self.name);
     self.shell = argos_shell_new (pipe, &peer);
     if (self.shell) {
+        self.tools = argos_registry_new (argos_shell_peer (self.shell), NULL, NULL);
         argos_shell_on_command (self.shell, s_handle_command, &self);
         argos_shell_run (self.shell);
     }
@@ -400,5 +444,6 @@ argos_cache_actor (zsock_t *pipe, void *config)
         argos_actor_ready (pipe, false);
     self.stopping = true;
     argos_shell_destroy (&self.shell);
+    argos_registry_destroy (&self.tools);
     argos_cache_destroy (&self.agents);
 }

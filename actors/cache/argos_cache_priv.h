@@ -5,6 +5,7 @@
 
 #include "argos_cache.h"
 #include "argos_header.h"
+#include "argos_registry.h"
 #include "argos_shell.h"
 
 #include <utlist.h>
@@ -13,8 +14,10 @@ typedef struct {
     zsock_t *pipe;                 //  To the owner
     argos_shell_t *shell;          //  Loop
     argos_cache_t *agents;         //  What is kept
+    argos_registry_t *tools;       //  Who is told when a task is over
     char name[ARGOS_NAME_MAX + 1]; //  Ours
     bool ready;                    //  READY has been said
+    bool live;                     //  What was told before us has been passed over
     bool armed;                    //  The timer is set
     bool stopping;                 //  The peer is going away
     int64_t sweep_ms;              //  Between two sweeps

@@ -236,6 +236,21 @@ s_job_refused (job_t *self, const argos_peer_answer_t *answer)
     return s_job_refuse (self, answer->code, answer->reason);
 }
 
+//  Tell the caches that a session is over, so that the tools close what they hold for it.
+
+static void
+s_job_tell_ended (job_t *self, const json_t *event)
+{
+    const char *name = json_string_value (json_object_get (event, "event"));
+    json_t *session = json_object_get (event, "session_id");
+    if (!name || strcmp (name, "session:end") != 0 || !session)
+        return;
+    argos_peer_part_t part = { .type = "session.ended",
+        .to = "topic:agent.events",
+        .body = json_pack ("{s:O}", "session_id", session) };
+    argos_peer_publish (argos_shell_peer (self->gateway->shell), NULL, &part);
+}
+
 //  Tell who looks on, in passing.
 
 static void
@@ -251,6 +266,7 @@ s_job_tell (job_t *self)
             .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = json_incref (event)
         };
         argos_peer_publish (argos_shell_peer (self->gateway->shell), NULL, &part);
+        s_job_tell_ended (self, event);
     }
     json_decref (events);
 }

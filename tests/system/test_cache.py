@@ -197,3 +197,42 @@ def test_the_prefix_keeps_its_bytes(daemon, provider):  # noqa: F811
     agents = listing(daemon)["agents"]
     assert len(agents) == 1 and agents[0]["hits"] == 1
     peer.close()
+
+
+def test_the_end_of_a_session_closes_what_tools_hold_for_it_31_32_34(argosd):
+    browser = Peer(argosd.endpoint, "browser-tool")
+    pages = {}  # Task -> how often it was looked at
+    assert browser.ask({"type": "serve"}, {"service": "tool.browser", "slots": 4})[0]["type"] == "accepted"
+    offer = {"name": "browser", "description": "a page", "parameters": {"type": "object", "properties": {}}, "close": True}
+    assert browser.ask({"type": "tool.offer", "to": "service:tools", "ttl_ms": 5000}, offer)[2]["changed"] is True
+    chat = Chat(argosd)
+
+    def answer():
+        header, meta, body = browser.receive(lambda h, _: h["type"] in ("tool.call", "task.close"))
+        reply = {"type": "task.closed", "to": f"actor:{meta['from']}", "re": header["id"]}
+        if header["type"] == "task.close":
+            del pages[body["task_id"]]
+        else:
+            pages[body["session_id"]] = pages.get(body["session_id"], 0) + 1
+            reply["type"] = "tool.result"
+        browser.send(reply, {"output": "seen", "status": "ok"})
+        return header["type"]
+
+    def look():
+        chat.say("!tool browser {}")
+        kind = answer()
+        chat.hear()
+        return kind
+
+    assert look() == "tool.call"
+    agent = newest(argosd, chat.peer)
+    assert pages == {agent["session"]: 1}
+    assert argos(argosd, "agents", "evict", agent["session"])[0] == 0  # Soft: no word to the browser, and the page is found again
+    assert look() == "tool.call" and pages == {agent["session"]: 2}
+    assert newest(argosd, chat.peer)["agent_id"] != agent["agent_id"]
+    chat.ask("/new")
+    chat.ask("approve")
+    assert answer() == "task.close" and pages == {}
+    wait_until(lambda: listing(argosd, chat.peer)["cached"] == 0)
+    chat.peer.close()
+    browser.close()
