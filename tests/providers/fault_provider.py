@@ -74,7 +74,7 @@ def text(words, finish="stop", **more):
 
 
 def tool(name="terminal", arguments='{"command":"echo from-the-tool"}', finish="tool_calls"):
-    return stream(call(0, "call_1", name, arguments[:9]), call(0, arguments=arguments[9:]), chunk({}, finish), usage())
+    return stream(chunk({"role": "assistant", "content": None}), call(0, "call_1", name, arguments[:9]), call(0, arguments=arguments[9:]), chunk({}, finish), usage())
 
 
 OK = text("fine, thanks")
@@ -114,6 +114,11 @@ def use(index=0, input_=COMMAND, cut=None):
 THOUGHT = block(0, {"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "let me "},
                 {"type": "thinking_delta", "thinking": "see"}, {"type": "signature_delta", "signature": "c2ln"})
 FINE = message(said("fine, thanks"))
+
+
+def command(body):
+    said = next(entry["content"] for entry in body["messages"] if entry["role"] == "user")
+    return json.dumps({"command": said.split("$ ", 1)[1]})
 
 
 SUMMARY = "You write the summary of a conversation"
@@ -213,6 +218,12 @@ SCENARIOS = {
     "grammar": [error(400, "Unable to generate parser for this template: failed to parse grammar"), OK],
     "depth": [whole(400, b"[" * 100000)],
     "long_line": [[SSE, b"data: " + b"x" * 1200000 + b"\n\n"]],
+    # Killed in the middle: what the user writes behind $ is the command
+    "k_waiting": [[STALL], OK],
+    "k_streaming": [[SSE, data(chunk({"role": "assistant", "content": "half an "})), STALL], OK],
+    "k_tool": [lambda body: tool(arguments=command(body)), OK],
+    "k_asked": [lambda body: tool(arguments=command(body)), OK],
+    "k_after_tool": [lambda body: tool(arguments=command(body)), [STALL], OK],
     # Too long: compression
     "summary": [text("Goal: to be brief.")],
     "summary_fails": [error(500, "no summary today")],

@@ -40,11 +40,13 @@ class Faults:
 class Chat:
     """A daemon with these settings, and a chat with it."""
 
+    arguments = ()
+
     def __init__(self, settings):
         self.home = tempfile.mkdtemp(prefix="argos-")
         with open(os.path.join(self.home, "argos.yaml"), "w", encoding="utf-8") as file:
             file.write(settings)
-        self.daemon = Argosd(self.home).start(env={"FAULT_KEY": KEY})
+        self.daemon = Argosd(self.home).start(*self.arguments, env={"FAULT_KEY": KEY})
         self.peer = Peer(self.daemon.endpoint, "test.main")
         self.peer.send({"type": "credit"}, {"messages": 100000, "bytes": 1 << 30})
         self.peer.ask({"type": "serve"}, {"service": "deliver.test.main", "slots": 4})
@@ -53,10 +55,14 @@ class Chat:
     def ask(self, words, new=True):
         """One message, in a chat of its own unless new is False; (the delivery, its rows as (role, content), usage)."""
         self.chats += new
-        header, body, _ = inbound(words)
-        body["source"]["chat_id"] = f"c{self.chats}"
+        header, body, _ = self.message(words)
         assert self.peer.ask(header, body)[0]["type"] == "accepted"
         return self.hear()
+
+    def message(self, words):
+        header, body, run_id = inbound(words)
+        body["source"]["chat_id"] = f"c{self.chats}"
+        return header, body, run_id
 
     def hear(self):
         _, meta, data = self.peer.receive(lambda h, _: h["type"] == "deliver.request")
