@@ -33,6 +33,8 @@ EXPLAINED = {
     "superseded": "another connection of that name was newer",
     "gone": "the peer that had a request was killed or silent",
     "fenced": "the lease had ended in silence and was another's",
+    "no_peer": "the cache beside an agent was not there again: that turn goes on without",
+    "expired": "the same, and it was there but too far away",
 }
 
 
