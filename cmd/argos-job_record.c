@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,8 +70,11 @@ job_record_mend (const char *dir, int *dir_fd_p)
             return errno;
         return 0;
     }
-    if (mkdir (dir, 0700) != 0 && errno != EEXIST)
-        return errno;
+    char parent[PATH_MAX];
+    const char *slash = strrchr (dir, '/');
+    snprintf (parent, sizeof parent, "%.*s", (int) (slash - dir), dir);
+    if (mkdir (dir, 0700) != 0 && errno == ENOENT && mkdir (parent, 0700) == 0)
+        mkdir (dir, 0700);
     int fd = open (dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno;

@@ -38,6 +38,11 @@ static const char *const help[] = {
     "argos runs show ID                one run\n"
     "argos runs events ID              its events, until it is over\n"
     "argos runs stop ID                stop it\n"
+    "argos jobs [list]                 commands in the background\n"
+    "argos jobs show ID                one of them\n"
+    "argos jobs output [-f] ID         what it wrote; -f: until it is over\n"
+    "argos jobs kill ID                end it, with all its processes\n"
+    "argos jobs start -- COMMAND       start one; it outlives the daemon\n"
     "argos sessions [list]            what was talked about; --owner, --platform, --all\n"
     "argos sessions show SESSION       one of them: its id, the beginning of it, or its title\n"
     "argos sessions search TEXT        find it by what was said\n"
@@ -106,6 +111,7 @@ static const struct {
     { "deliveries", argos_command_deliveries, false },
     { "dead", argos_command_dead, false },
     { "handoff", argos_command_handoff, true },
+    { "jobs", argos_command_jobs, true },
     { "import", argos_command_import, true },
     { "keys", NULL, true },
     { "config", argos_command_config, true },

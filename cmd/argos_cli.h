@@ -117,6 +117,7 @@ int argos_cli_run (argos_cli_t *self, int count, char **words);
 argos_cli_command_t argos_command_adapters;
 argos_cli_command_t argos_command_agents;
 argos_cli_command_t argos_command_chat;
+argos_cli_command_t argos_command_jobs;
 argos_cli_command_t argos_command_status;
 argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_db;

@@ -24,8 +24,12 @@ int
 argos_cli_options (argos_cli_t *self, int argc, char **argv, const char **ret_home)
 {
     int left = 1;
+    bool ours = true; //  What follows -- is not
     for (int i = 1; i < argc; i++) {
-        if (strcmp (argv[i], "--json") == 0)
+        ours = ours && strcmp (argv[i], "--") != 0;
+        if (!ours)
+            argv[left++] = argv[i];
+        else if (strcmp (argv[i], "--json") == 0)
             self->json = true;
         else if (strcmp (argv[i], "--home") == 0) {
             if (i + 1 >= argc)

@@ -235,4 +235,9 @@ int64_t argos_api_readers_due (const argos_api_t *self);
 //  The subscription of a topic was refused: its readers are cut off, and come back.
 void argos_api_events_refused (argos_api_t *self, const char *topic);
 
+//  argos_api_jobs.c: GET /v1/jobs, GET /v1/jobs/{job_id}, POST /v1/jobs/{job_id}/kill
+void argos_api_jobs_list (void *ctx, argos_http_req_t *req);
+void argos_api_jobs_get (void *ctx, argos_http_req_t *req);
+void argos_api_jobs_kill (void *ctx, argos_http_req_t *req);
+
 #endif

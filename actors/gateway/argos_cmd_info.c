@@ -7,12 +7,14 @@
 #include "argos_cmd.h"
 #include "argos_command.h"
 #include "argos_header.h"
+#include "argos_job.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 #include "argos_text.h"
 #include "argos_tier.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -169,6 +171,29 @@ s_kept (const argos_gateway_case_t *gateway, char target[static LINE_SIZE])
     return target;
 }
 
+//  The background jobs of the session, each in a line.
+
+static void
+s_add_jobs (const argos_gateway_case_t *gateway, argos_text_t *text)
+{
+    static const char head[] = "\n\nBackground jobs:";
+    const json_t *list = json_object_get (gateway->fact[ARGOS_FACT_JOBS], "jobs");
+    size_t index;
+    json_t *row;
+    if (json_array_size (list))
+        argos_text_add (text, head, sizeof head - 1);
+    json_array_foreach (list, index, row) {
+        argos_job_t *job = argos_job_load (row);
+        char *line = job ? argos_job_line (job, gateway->wall) : NULL;
+        if (line) {
+            argos_text_add (text, "\n", 1);
+            argos_text_add (text, line, strlen (line));
+        }
+        free (line);
+        argos_job_destroy (&job);
+    }
+}
+
 void
 argos_cmd_agents (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
@@ -194,8 +219,12 @@ argos_cmd_agents (const argos_gateway_case_t *gateway, const char *arguments, js
         argos_text_add (&text, row, strlen (row));
         shown++;
     }
-    argos_cmd_say (gateway, parts, "%s%s", shown ? argos_text_str (&text) : SAY_AGENTS_NONE,
-        s_kept (gateway, row));
+    if (!shown)
+        argos_text_add (&text, SAY_AGENTS_NONE, strlen (SAY_AGENTS_NONE));
+    s_kept (gateway, row);
+    argos_text_add (&text, row, strlen (row));
+    s_add_jobs (gateway, &text);
+    argos_cmd_say (gateway, parts, "%s", argos_text_str (&text));
     argos_text_clear (&text);
 }
 

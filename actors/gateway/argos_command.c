@@ -47,7 +47,7 @@ static const struct {
     [ARGOS_COMMAND_APPROVE] = { BIT (ASKED) | BIT (ASKED_TASKS), argos_cmd_approve },
     [ARGOS_COMMAND_DENY] = { BIT (ASKED) | BIT (ASKED_TASKS), argos_cmd_deny },
     [ARGOS_COMMAND_BACKGROUND] = { BIT (TASKS), argos_cmd_background },
-    [ARGOS_COMMAND_AGENTS] = { BIT (RUNS) | BIT (KEPT), argos_cmd_agents },
+    [ARGOS_COMMAND_AGENTS] = { BIT (RUNS) | BIT (KEPT) | BIT (JOBS), argos_cmd_agents },
     [ARGOS_COMMAND_STATUS] = { BIT (LANE) | BIT (ASKED) | BIT (AGENT) | BIT (SETTING),
         argos_cmd_status },
     [ARGOS_COMMAND_SETHOME] = { 0, argos_cmd_sethome },

@@ -14,6 +14,7 @@
 #include "argos_source.h"
 
 #define STORE_TTL_MS 10000 //  Patience with the store
+#define JOBS_MAX 20        //  Newest background jobs of a session
 #define TASKS_MAX 100      //  Newest tasks of a conversation
 #define AGENT_TTL_MS 1000  //  Patience with the agent, for /status
 #define HOOK_TTL_MS 6000   //  With all hooks, which have 5 s; no answer is allow
@@ -92,6 +93,14 @@ s_lock (const argos_gateway_case_t *self)
 }
 
 static json_t *
+s_jobs (const argos_gateway_case_t *self)
+{
+    char session[ARGOS_SESSION_ID_MAX + 1];
+    argos_gateway_session (self, session);
+    return *session ? json_pack ("{s:s, s:i}", "session_id", session, "limit", JOBS_MAX) : NULL;
+}
+
+static json_t *
 s_nothing (const argos_gateway_case_t *self)
 {
     (void) self;
@@ -125,6 +134,7 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, s_lock },
     [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, argos_hook_question },
     [ARGOS_FACT_KEPT] = { "agent.list", "actor:cache", AGENT_TTL_MS, true, s_nothing },
+    [ARGOS_FACT_JOBS] = { "job.list", "service:job", AGENT_TTL_MS, true, s_jobs },
     [ARGOS_FACT_RUNS] = { "run.list", "store", STORE_TTL_MS, false, argos_cmd_ask_runs },
 };
 

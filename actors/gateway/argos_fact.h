@@ -31,6 +31,7 @@ typedef enum {
     ARGOS_FACT_USAGE,           //  usage.get of the session
     ARGOS_FACT_KEPT,            //  agent.list
     ARGOS_FACT_RUNS,            //  run.list of the sender
+    ARGOS_FACT_JOBS,            //  job.list of the session
     ARGOS_FACT_TASKS,           //  run.list: what this conversation has asked for in the background
     ARGOS_FACT_PAIRED,          //  record.get: the operator's approval of who speaks
     ARGOS_FACT_PAIRING_PENDING, //  record.get: codes that wait on this platform

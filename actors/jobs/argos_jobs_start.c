@@ -336,11 +336,13 @@ s_on_read (void *arg, const argos_peer_answer_t *answer)
 static bool
 s_read (start_t *start, const char *type, const char *name, const char *value)
 {
+    if (!*value)
+        return false;
     argos_peer_part_t part = { .type = type,
         .to = "store",
         .ttl_ms = JOBS_READ_MS,
         .body = json_pack ("{s:s}", name, value) };
-    if (!*value || argos_peer_send (start->jobs->peer, &part, s_on_read, start) != ARGOS_OK)
+    if (argos_peer_send (start->jobs->peer, &part, s_on_read, start) != ARGOS_OK)
         return false;
     start->reads++;
     return true;

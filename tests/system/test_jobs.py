@@ -4,16 +4,19 @@ import os
 import pathlib
 import re
 import signal
+import uuid
 
 import pytest
 
-from conftest import wait_until
+from conftest import own_settings, wait_until
+from httpapi import Api
+from test_cli import argos
 from test_gateway import Chat, Peer
 
 
 @pytest.fixture
-def chat(argosd):
-    chat = Chat(argosd)
+def chat(shared_argosd):
+    chat = Chat(shared_argosd, name=f"test.{uuid.uuid4().hex[:8]}")
     yield chat
     chat.peer.close()
 
@@ -39,16 +42,23 @@ class Jobs:
 
 
 @pytest.fixture
-def jobs(argosd):
-    jobs = Jobs(argosd)
+def jobs(shared_argosd):
+    jobs = Jobs(shared_argosd)
     yield jobs
     jobs.close()
 
 
 def tool(chat, name, **arguments):
-    """The result of a call of a tool in the chat."""
-    answer = chat.ask("!tool %s %s" % (name, json.dumps(arguments)))["text"]
-    return answer
+    """The result of a call of a tool in the chat, as the model reads it."""
+    run_id = chat.say("!tool %s %s" % (name, json.dumps(arguments)))
+    while chat.hear().get("run_id") != run_id:
+        pass
+    return tool_row(chat, run_id)
+
+
+def tool_row(chat, run_id):
+    messages = chat.read("session.load", {"id": chat.run(run_id)["session_id"]})["messages"]
+    return [m["content"] for m in messages if m["role"] == "tool"][-1]
 
 
 def start(chat, command, **more):
@@ -62,9 +72,8 @@ def test_it_comes_back_into_the_chat(chat, jobs):
     told = chat.hear()
     assert f"Background process proc_{job} exited (exit code 3)" in told["text"]
     assert "Command: echo from the job; exit 3" in told["text"] and "Output:\nfrom the job" in told["text"]
-    wait_until(lambda: jobs.list()[0]["followed_up"])
-    row = jobs.list()[0]
-    assert (row["id"], row["status"], row["exit_code"]) == (job, "failed", 3)
+    wait_until(lambda: jobs.row(job)["followed_up"])
+    assert (jobs.row(job)["status"], jobs.row(job)["exit_code"]) == ("failed", 3)
 
 
 def test_it_outlives_argosd(argosd):
@@ -81,3 +90,378 @@ def test_it_outlives_argosd(argosd):
     assert f"proc_{job} completed normally (exit code 0)" in told["text"] and "begun\nended" in told["text"]
     chat.peer.close()
     jobs.close()
+
+
+# The tools
+
+def test_another_chat_sees_nothing(chat, jobs, argosd):
+    """D.9-7, 9, 11: it reads like one that does not exist."""
+    job, _ = start(chat, "echo secret; exec sleep 60")
+    wait_until(lambda: jobs.ask("job.output", {"id": job})["text"] == "secret\n")
+    assert job in tool(chat, "manage_bg_jobs", action="list")
+    assert "secret" in tool(chat, "manage_bg_jobs", action="read", job_id=job)
+    chat.chat = "43"
+    assert "No background jobs in this chat" in tool(chat, "manage_bg_jobs", action="jobs")
+    for action in ("output", "kill"):
+        answer = tool(chat, "manage_bg_jobs", action=action, job_id=job)
+        assert f"There is no background job `{job}` in this chat" in answer and "secret" not in answer
+    assert "not_found" in tool(chat, "process", action="poll", session_id=f"proc_{job}")
+    assert jobs.row(job)["status"] == "running"
+    jobs.ask("job.kill", {"id": job})
+
+
+def test_a_deliberate_kill_is_not_told(chat, jobs):
+    """D.9-1, 10; C.9-45, 46: killed with all its processes, and nobody is called."""
+    job, _ = start(chat, "sleep 60 & exec sleep 60")
+    wait_until(lambda: jobs.row(job).get("pid"))
+    assert f"Killed background job `{job}`" in tool(chat, "manage_bg_jobs", action="stop", job_id=job)
+    row = jobs.row(job)
+    assert (row["status"], row["exit_code"], row["killed"], row["followed_up"]) == ("failed", -1, True, True)
+    assert "nothing to kill" in tool(chat, "manage_bg_jobs", action="kill", job_id=job)
+    assert '"already_exited"' in unquote(tool(chat, "process", action="kill", session_id=job))
+    assert "not_found" in tool(chat, "process", action="kill", session_id="0123456789ab")
+    assert "echo" in chat.ask("echo")["text"]  # The next thing that is heard
+
+
+def unquote(text):
+    return text.replace("\\", "")
+
+
+@pytest.mark.parametrize("name, arguments, words", [
+    ("manage_bg_jobs", {"action": "kill"}, "`job_id` is missing"),
+    ("manage_bg_jobs", {"action": "output"}, "`job_id` is missing"),
+    ("manage_bg_jobs", {"action": "frobnicate"}, "unknown action"),
+    ("process", {"action": "poll"}, "`session_id` is missing"),
+    ("process", {"action": "frobnicate"}, "unknown action"),
+    ("process", {"action": "wait", "session_id": "0123456789ab"}, "not_found"),
+    ("process", {"action": "log", "session_id": "0123456789ab"}, "not_found"),
+    ("process", {"action": "close", "session_id": "0123456789ab"}, "not_found"),
+    ("terminal", {"command": "", "background": True}, "missing"),
+    ("terminal", {"command": "#!bg\n\n"}, "missing"),
+    ("terminal", {"command": "true", "background": True, "watch_patterns": [7], "notify_on_complete": False}, "pattern"),
+])
+def test_wrong_calls(chat, name, arguments, words):
+    """D.9-12, 13; C.9-4, 12, 16, 45, 49, 50"""
+    assert words in tool(chat, name, **arguments)
+
+
+def test_a_marker_makes_a_job(chat, jobs):
+    """D5 and D12."""
+    answer = tool(chat, "terminal", command="#!bg\necho from behind")
+    job = re.search(r"`([0-9a-f]{12})`", answer).group(1)
+    assert "do not wait for it" in answer
+    told = chat.hear()["text"]
+    assert f"[Background job {job} finished]" in told and "Command: echo from behind\nOutput:\nfrom behind" in told
+    assert jobs.row(job)["command"] == "echo from behind"
+
+
+def test_process_actions(chat, jobs):
+    """C.9-5, 8, 17-19, 48, 82: a terminal that is written to."""
+    answer = tool(chat, "terminal", command="stty -echo; echo up; cat", background=True, pty=True)
+    job = re.search(r"proc_([0-9a-f]{12})", answer).group(1)
+    wait_until(lambda: "up" in jobs.ask("job.output", {"id": job})["text"])
+    assert '"status":"running"' in unquote(tool(chat, "process", action="poll", session_id=job[:6]))
+    assert '"bytes_written":6' in unquote(tool(chat, "process", action="submit", session_id=job, data="hello"))
+    wait_until(lambda: "hello" in jobs.ask("job.output", {"id": job})["text"])
+    assert '"timeout"' in unquote(tool(chat, "process", action="wait", session_id=job, timeout=1))
+    assert not jobs.row(job).get("seen")
+    assert '"status":"ok"' in unquote(tool(chat, "process", action="close", session_id=job))
+    assert "completed normally" in chat.hear()["text"]
+    assert '"total_lines":2' in unquote(tool(chat, "process", action="log", session_id=job))
+
+
+def test_who_waits_is_not_told(chat, jobs):
+    """C.9-79, 80, 81."""
+    job, _ = start(chat, "sleep 2; echo hello")
+    answer = unquote(tool(chat, "process", action="wait", session_id=job, timeout=20))
+    assert '"status":"exited"' in answer and '"exit_code":0' in answer and "hello" in answer
+    assert jobs.row(job)["followed_up"] and "followup" not in jobs.row(job)
+    assert "echo" in chat.ask("echo")["text"]
+
+
+def test_no_input(chat, jobs):
+    job, _ = start(chat, "exec sleep 60")
+    assert "not available" in tool(chat, "process", action="write", session_id=job, data="x")
+    assert jobs.ask("job.write", {"id": job, "data": "x"})["code"] == "invalid"
+    jobs.ask("job.kill", {"id": job})
+
+
+def test_a_grandchild_that_holds_the_output(chat, jobs):
+    """C.9-7, 11: the end of the shell counts."""
+    job, _ = start(chat, "setsid sleep 300 & echo done; exit 0")
+    assert "exit code 0" in chat.hear()["text"]
+    row = jobs.row(job)
+    assert row["status"] == "done" and row["left"] == 1
+
+
+# What is told, and when
+
+def test_ends_wait_for_the_turn_and_are_told_together(chat, jobs):
+    ids = [start(chat, "exec sleep 60")[0] for _ in range(3)]
+    busy = chat.say("!slow 60")
+    wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
+    for job in ids:
+        jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+    wait_until(lambda: all(jobs.row(job)["status"] == "failed" for job in ids))
+    assert not any(jobs.row(job)["followed_up"] for job in ids)  # Never while a turn runs
+    heard = [chat.hear() for _ in range(3)]
+    assert heard[0]["run_id"] == busy
+    text = heard[1]["text"] + heard[2]["text"]
+    assert all(text.count(f"proc_{job} ") == 1 for job in ids)
+    assert "[2 background jobs have ended]" in heard[2]["text"]
+    wait_until(lambda: all(jobs.row(job)["followed_up"] for job in ids))
+
+
+def test_silence_and_its_notice(chat, jobs):
+    """C.9-83, 126: no turn, but people are told."""
+    job, answer = start(chat, "echo quiet", notify_on_complete=False)
+    assert "notify_on_complete" in answer
+    told = chat.hear()
+    assert told["kind"] == "notice" and f"proc_{job} finished with exit code 0" in told["text"] and "quiet" in told["text"]
+    assert jobs.row(job)["followed_up"]
+
+
+@own_settings
+@pytest.mark.parametrize("mode, codes", [("result", [0, 1]), ("error", [1]), ("off", []), ("false", [])])
+def test_notice_modes(daemon, mode, codes):
+    """C.9-122 to 126."""
+    daemon.home.mkdir(exist_ok=True)
+    (daemon.home / "argos.yaml").write_text(f"display: {{background_process_notifications: {mode}}}\n")
+    daemon.start()
+    chat, jobs = Chat(daemon), Jobs(daemon)
+    for code in (0, 1):
+        job, _ = start(chat, f"exit {code}", notify_on_complete=False)
+        wait_until(lambda: jobs.row(job)["followed_up"])
+        if code in codes:
+            assert f"finished with exit code {code}" in chat.hear()["text"]
+    assert "echo" in chat.ask("echo")["text"]
+    chat.peer.close()
+    jobs.close()
+
+
+def test_watch_patterns(chat, jobs):
+    """C.9-96, 98, 114."""
+    job, _ = start(chat, "echo all is well; echo ERROR: disk full; exec sleep 60", watch_patterns=["WARN", "ERROR"])
+    told = chat.hear()["text"]
+    assert f'proc_{job} matched watch pattern "ERROR"' in told and "Matched output:\nERROR: disk full]" in told
+    assert "all is well" not in told
+    jobs.ask("job.kill", {"id": job})
+
+
+@own_settings
+def test_rounds_have_an_end(daemon):
+    """A job that is started by the turn that hears of one: after max_rounds people are told instead."""
+    daemon.home.mkdir(exist_ok=True)
+    (daemon.home / "argos.yaml").write_text("jobs: {max_rounds: 0}\n")
+    daemon.start()
+    chat, jobs = Chat(daemon), Jobs(daemon)
+    job, _ = start(chat, "echo one round too many")
+    told = chat.hear()
+    assert told["kind"] == "notice" and "one round too many" in told["text"]
+    row = jobs.row(job)
+    assert row["followed_up"] and "followup" not in row
+    chat.peer.close()
+    jobs.close()
+
+
+# Sessions that are not there
+
+def test_unknown_session_is_kept_and_listed(jobs):
+    answer = jobs.ask("job.start", {"command": "echo x", "session_id": "no-such-session"})
+    assert answer["outcome"] == "started"
+    job = answer["job"]["id"]
+    wait_until(lambda: jobs.row(job)["followed_up"])
+    row = next(row for row in jobs.list() if row["id"] == job)
+    assert row["session_id"] == "no-such-session" and row["status"] == "done"
+
+
+def test_the_session_of_before_is_told(chat, jobs):
+    """After /new the end goes to the conversation that started the job, not to the one that is in front."""
+    job, _ = start(chat, "exec sleep 60")
+    session = jobs.row(job)["session_id"]
+    chat.say("/new")
+    chat.hear()
+    jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+    told = chat.hear()
+    assert f"proc_{job} exited (exit code 130, SIGINT)" in told["text"]
+    assert chat.run(told["run_id"])["session_id"] == session, told
+
+
+def test_a_session_that_is_gone_is_told_nothing(chat, jobs):
+    job, _ = start(chat, "exec sleep 60")
+    chat.say("/new")
+    chat.hear()
+    delete = {"type": "session.delete", "to": "store", "durable": True}
+    assert chat.peer.ask(delete, {"id": jobs.row(job)["session_id"]})[0]["type"] == "accepted"
+    jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+    wait_until(lambda: jobs.row(job)["followed_up"])
+    assert "followup" not in jobs.row(job) and "echo" in chat.ask("echo")["text"]
+
+
+# Bad input
+
+@pytest.mark.parametrize("body, code", [({"command": ""}, "invalid"), ({"command": "  "}, "invalid"), 
+                                        ({"command": "x" * 16385}, "invalid"), ({"command": "x", "max_runtime_s": 0}, "invalid")])
+def test_bad_starts_are_refused(jobs, body, code):
+    before = len(jobs.list())
+    assert jobs.ask("job.start", body)["code"] == code
+    assert len(jobs.list()) == before
+
+
+def test_a_nul_becomes_a_character_that_no_command_has(jobs):
+    """adr/0017"""
+    job = jobs.ask("job.start", {"command": "tr\x00ue"})["job"]["id"]
+    assert jobs.ask("job.wait", {"id": job})["job"]["exit_code"] == 127
+    assert jobs.row(job)["command"] == "tr\ufffdue"
+
+
+def test_binary_and_large_output(jobs):
+    job = jobs.ask("job.start", {"command": "printf 'a\\377\\000b'; head -c 30000000 /dev/zero | tr '\\0' z; echo end"})["job"]["id"]
+    jobs.ask("job.wait", {"id": job})
+    row = jobs.row(job)
+    assert row["status"] == "done" and row["output_bytes"] == 30000008 and row["output_dropped"] == 30000008 - 8388608
+    assert jobs.ask("job.output", {"id": job, "from": 0, "limit": 10})["text"] == "a\ufffdbzzzzzz"
+    end = jobs.ask("job.output", {"id": job, "from": 25000000})
+    assert end["text"].startswith("zzz") and end["from"] == 25000000 and end["next"] == 25131072
+    assert jobs.ask("job.output", {"id": job, "from": 100000})["from"] > 20000000  # What is not kept is left out
+    assert jobs.ask("job.output", {"id": job})["text"].endswith("zzzend\n")
+
+
+def test_it_removes_its_files(jobs, shared_argosd):
+    """Its folder, its log, its exit record before it is written: the result is there all the same."""
+    home = shared_argosd.tools_home / "jobs"
+    job = jobs.ask("job.start", {"command": f"echo before; rm -rf {home}; echo after; exit 4"})["job"]["id"]
+    answer = jobs.ask("job.wait", {"id": job})
+    assert answer["job"]["exit_code"] == 4 and jobs.ask("job.output", {"id": job})["text"] == "before\nafter\n"
+
+
+def test_jobs_folder_that_is_not_writable(argosd):
+    jobs = Jobs(argosd)
+    home = argosd.tools_home / "jobs"
+    home.write_text("not a folder")
+    answer = jobs.ask("job.start", {"command": "true"})
+    assert answer["job"]["status"] == "failed" and answer["job"]["not_started"]
+    home.unlink()
+    assert jobs.ask("job.start", {"command": "true"})["job"]["status"] == "running"
+    jobs.close()
+
+
+def test_damaged_files_and_ends_while_nobody_looks(argosd):
+    """Exit records that are empty or text, a run record of another boot or a reused pid, no run record at all: each has one answer."""
+    jobs = Jobs(argosd)
+    home = argosd.tools_home / "jobs"
+    names = ["empty", "text", "reboot", "reused", "never", "good"]
+    ids = {name: jobs.ask("job.start", {"command": f"echo {name} >> {home.parent}/ran; exec sleep 300"})["job"]["id"] for name in names}
+    wait_until(lambda: len((home.parent / "ran").read_text().split()) == len(names))
+    keepers = {name: int((home / job / "run").read_text().split()[0]) for name, job in ids.items()}
+    jobs.close()
+    argosd.kill()
+    other = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "300")
+    for name in ("empty", "text", "reboot", "reused", "never"):
+        shell = int((home / ids[name] / "run").read_text().split()[2])
+        os.kill(keepers[name], signal.SIGKILL)
+        wait_until(lambda: not alive(shell) and not alive(keepers[name]))
+    (home / ids["empty"] / "exit").write_text("")
+    (home / ids["text"] / "exit").write_text("what?\n\0")
+    fields = (home / ids["reboot"] / "run").read_text().split()
+    (home / ids["reboot"] / "run").write_text(" ".join([str(other), fields[1], str(other), *fields[3:4], "another-boot"]))
+    fields = (home / ids["reused"] / "run").read_text().split()
+    (home / ids["reused"] / "run").write_text(" ".join([str(other), fields[1], str(other), *fields[3:]]))
+    (home / ids["never"] / "run").unlink()
+    os.kill(keepers["good"], signal.SIGTERM)  # Not asked for by us
+    wait_until(lambda: (home / ids["good"] / "exit").exists())
+    argosd.start()
+    jobs = Jobs(argosd)
+    rows = {name: jobs.row(job) for name, job in ids.items()}
+    assert [rows[name]["exit_code"] for name in ("empty", "text")] == [1, 1]
+    assert rows["reboot"]["died"] and rows["reused"]["died"] and rows["reused"]["exit_code"] == -1
+    assert rows["good"]["exit_code"] == 143 and "killed" not in rows["good"]
+    #  There is no sign that it was started, so it is, once more here because the sign was taken away
+    assert rows["never"]["status"] == "running"
+    assert alive(other)  # Who has got the number of a job is left alone
+    os.kill(other, signal.SIGKILL)
+    os.waitpid(other, 0)
+    jobs.ask("job.kill", {"id": ids["never"]})
+    jobs.close()
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@own_settings
+def test_limits(daemon):
+    daemon.home.mkdir(exist_ok=True)
+    (daemon.home / "argos.yaml").write_text("jobs: {max_tracked: 3, max_per_session: 2, runtime_s: 1}\n")
+    daemon.start()
+    jobs = Jobs(daemon)
+    first = jobs.ask("job.start", {"command": "true", "session_id": "s"})["job"]["id"]
+    jobs.ask("job.wait", {"id": first})
+    wait_until(lambda: jobs.row(first)["followed_up"])
+    for _ in range(2):
+        assert jobs.ask("job.start", {"command": "exec sleep 60", "session_id": "s", "max_runtime_s": 60})["outcome"] == "started"
+    assert "chat" in jobs.ask("job.start", {"command": "true", "session_id": "s"})["reason"]
+    #  The one that is over makes room
+    late = jobs.ask("job.start", {"command": "exec sleep 60"})["job"]["id"]
+    assert jobs.ask("job.output", {"id": first})["code"] == "not_found"
+    assert jobs.ask("job.start", {"command": "true"})["code"] == "busy"
+    assert jobs.ask("job.wait", {"id": late})["job"]["timed_out"]
+    for row in jobs.list():
+        jobs.ask("job.kill", {"id": row["id"]})
+    jobs.close()
+
+
+def test_a_durable_start_is_done_once(jobs, shared_argosd):
+    header = {"type": "job.start", "to": "service:job", "id": "start-1", "key": "k", "durable": True}
+    body = {"command": f"echo x >> {shared_argosd.tools_home}/once", "session_id": "a-session-of-its-own"}
+    for _ in range(2):
+        assert jobs.peer.ask(header, body)[0]["type"] == "accepted"
+    def mine():
+        return jobs.ask("job.list", {"session_id": "a-session-of-its-own"})["jobs"]
+    wait_until(lambda: mine() and mine()[0]["status"] == "done")
+    assert len(mine()) == 1 and (shared_argosd.tools_home / "once").read_text() == "x\n"
+
+
+# The command line, the HTTP interface, the chat
+
+def test_command_line(shared_argosd):
+    def run(*words, code=0):
+        result = argos(shared_argosd.home, *words)
+        assert result.returncode == code, result
+        return result.stdout
+
+    job = run("jobs", "start", "--", "sh", "-c", "echo \"it's\"; sleep 0.2; echo over").strip()
+    assert run("jobs", "output", "-f", job) == "it's\nover\n"
+    listed = run("jobs", "list")
+    assert job in listed and "done" in listed
+    assert f"id             {job}" in run("jobs", "show", job[:6])
+    assert "is over: done" in run("jobs", "kill", job)
+    long = run("jobs", "start", "--", "exec sleep 60").strip()
+    assert f"job {long}: killed" in run("jobs", "kill", long)
+    assert json.loads(run("jobs", "show", long, "--json"))["job"]["killed"] is True
+    for wrong in (["frobnicate"], ["show"], ["show", "../x"], ["start"], ["start", "true"], ["list", "x"]):
+        run("jobs", *wrong, code=2)
+    run("jobs", "show", "0123456789ab", code=1)
+
+
+def test_http(shared_argosd):
+    api = Api(shared_argosd)
+    run = api.start('!tool terminal {"command":"echo by http; sleep 60","background":true}')
+    api.finish(run)
+    status, _, body = api.call("GET", "/v1/jobs")
+    assert status == 200
+    job = next(job for job in body["data"] if job.get("run_id") == run)
+    assert job["object"] == "argos.job" and job["status"] == "running" and job["run_id"] == run and "owner" not in job
+    wait_until(lambda: api.call("GET", f"/v1/jobs/{job['id']}")[2]["output"] == "by http\n")
+    status, _, body = api.call("POST", f"/v1/jobs/{job['id']}/kill")
+    assert status == 200 and body["outcome"] == "killed" and body["job"]["killed"] is True
+    assert api.call("GET", "/v1/jobs/0123456789ab")[0] == 404 and api.call("POST", "/v1/jobs/x%20y/kill")[0] == 404
+
+
+def test_agents_command_shows_jobs(chat, jobs):
+    job, _ = start(chat, "exec sleep 60")
+    assert f"Background jobs:\n[{job}] running | " in chat.ask("/agents")["text"]
+    jobs.ask("job.kill", {"id": job})
