@@ -35,6 +35,7 @@ EXPLAINED = {
     "fenced": "the lease had ended in silence and was another's",
     "no_peer": "the cache beside an agent was not there again: that turn goes on without",
     "expired": "the same, and it was there but too far away",
+    "busy": "the same, and it had just come and granted no credit yet",
 }
 
 
