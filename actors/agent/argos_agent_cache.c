@@ -171,9 +171,10 @@ turn_let_go (turn_t *self)
         part.body = json_pack ("{s:s, s:b}", "session", self->session, "close", 1);
     }
     else if (*self->agent_id) {
-        part.body = json_pack ("{s:s, s:b, s:i, s:{s:I, s:I}}", "agent_id", self->agent_id,
+        part.body = json_pack ("{s:s, s:b, s:i, s:{s:I, s:I, s:I}}", "agent_id", self->agent_id,
             "failed", self->error != NULL, "calls", self->iterations, "usage", "input_tokens",
-            (json_int_t) self->input_tokens, "output_tokens", (json_int_t) self->output_tokens);
+            (json_int_t) self->input_tokens, "output_tokens", (json_int_t) self->output_tokens,
+            "cache_read_tokens", (json_int_t) self->cache_read);
         if (self->moves) //  It ended with another provider than it is for
             json_object_set_new (part.body, "fallback", json_true ());
         if (self->stored_rows >= 0)

@@ -132,9 +132,11 @@ def test_eight_peers_with_twenty_acquires_each_29(daemon):
     daemon.start()
     failures = []
 
+    peers = [worker(daemon, f"w{number}") for number in range(8)]
+
     def work(number):
         try:
-            peer = worker(daemon, f"w{number}")
+            peer = peers[number]
             for index in range(20):
                 got = ask(peer, "agent.acquire", {"session": f"s{number}-{index}", "signature": SIGNATURE})
                 assert ask(peer, "agent.release", {"agent_id": got["agent_id"]})["kept"] in (True, False)
@@ -170,7 +172,7 @@ def prefix(request):
 def test_the_prefix_keeps_its_bytes(daemon, provider):  # noqa: F811
     settings = provider.settings()
     peer = start(daemon, settings, WIRE_KEY=KEY)
-    provider.answers = [OK] * 60
+    provider.answers = [OK] * 80
 
     def say(text, *answers):
         provider.answers[:0] = list(answers)
@@ -178,7 +180,7 @@ def test_the_prefix_keeps_its_bytes(daemon, provider):  # noqa: F811
 
     say("remember this")
     first = prefix(provider.requests[0])
-    for number in range(5):
+    for number in range(22):
         say(f"more {number}", (200, "text/event-stream", tool_call("echo x")))
     assert say("/model other-model")
     say("with another model")
@@ -193,7 +195,7 @@ def test_the_prefix_keeps_its_bytes(daemon, provider):  # noqa: F811
     peer = start(daemon, settings, WIRE_KEY=KEY)
     say("after a restart")
     say("and once more")
-    assert len(provider.requests) == 16 and {prefix(request) for request in provider.requests} == {first}
+    assert len(provider.requests) == 50 and {prefix(request) for request in provider.requests} == {first}
     agents = listing(daemon)["agents"]
     assert len(agents) == 1 and agents[0]["hits"] == 1
     peer.close()

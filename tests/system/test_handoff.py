@@ -228,33 +228,92 @@ def test_nobody_takes_it_and_it_is_called_off(argosd):
     place.peer.close()
 
 
+def ask_for(peer, session, **more):
+    """The request as `argos handoff` makes it, without one that waits."""
+    parts = [({"type": "handoff.request", "to": "store"}, {"session_id": session, "platform": "test", **more}),
+             ({"type": "handoff.begin", "to": "service:handoff", "key": session, "durable": True}, {"session_id": session})]
+    assert peer.ask({"type": "commit"}, parts=parts)[0]["type"] == "accepted"
+
+
+def again(daemon):
+    daemon.kill()
+    daemon.start()
+    return Place(daemon, home=False)
+
+
+def info(place):
+    """The next request about a chat: it is claimed then, and nothing was sent."""
+    header, meta, _ = place.peer.receive(lambda h, _: h["type"] == "chat.info")
+    return lambda: place.peer.send({"type": "error", "to": f"actor:{meta['from']}", "re": header["id"]}, {"code": "unsupported"})
+
+
 @own_settings
-def test_a_crash_before_anything_was_sent_is_tried_again(daemon):
+def test_a_crash_at_each_step(daemon):
     daemon.start()
     chat, session = terminal(daemon)
-    place = Place(daemon)
+    Place(daemon)
+    # Nobody has taken it
     chat.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": True})
-    parts = [({"type": "handoff.request", "to": "store"}, {"session_id": session, "platform": "test"}),
-             ({"type": "handoff.begin", "to": "service:handoff", "key": session, "durable": True}, {"session_id": session})]
-    assert chat.peer.ask({"type": "commit"}, parts=parts)[0]["type"] == "accepted"
+    ask_for(chat.peer, session)
     chat.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": False})
-    daemon.kill()
-    daemon.start()
-    place = Place(daemon, home=False)
-    place.thread(thread_id="t4")  # Done without anybody who asks again
+    place = again(daemon)
+    place.thread(thread_id="t4")
     assert place.hear()["thread_id"] == "t4"
     wait_until(lambda: row(place, session)["state"] == "completed")
-    # While a thread is made: something may be there, so it fails with a reason
-    assert chat.peer
-    parts[0][1]["platform"] = parts[0][1]["platform"].upper()
-    assert place.peer.ask({"type": "commit"}, parts=parts)[0]["type"] == "accepted"
-    place.peer.receive(lambda h, _: h["type"] == "thread.create")
-    daemon.kill()
-    daemon.start()
-    place = Place(daemon, home=False)
+    # It was claimed, and nothing was sent: once more, and not a third time
+    ask_for(place.peer, session, target="99")
+    info(place)
+    place = again(daemon)
+    info(place)
+    assert row(place, session)["claims"] == 2
+    place = again(daemon)
     wait_until(lambda: row(place, session)["state"] == "failed")
     assert "ask for the handoff again" in row(place, session)["error"]
+    # While a thread is made something may be there already
+    ask_for(place.peer, session)
+    place.peer.receive(lambda h, _: h["type"] == "thread.create")
+    place = again(daemon)
+    wait_until(lambda: row(place, session)["state"] == "failed")
+    assert row(place, session)["claims"] == 1
+    # It is done, and the answer not delivered: that goes on by itself
+    ask_for(place.peer, session)
+    place.thread(thread_id="t6")
+    wait_until(lambda: row(place, session)["state"] == "completed")
+    place = again(daemon)
+    assert place.hear()["thread_id"] == "t6"
+    # and what is refused then is taken back
+    ask_for(place.peer, session)
+    place.thread(thread_id="t7")
+    wait_until(lambda: row(place, session)["state"] == "completed")
+    place = again(daemon)
+    assert place.refuse()["thread_id"] == "t7"
+    wait_until(lambda: row(place, session)["state"] == "failed")
+    notice = place.hear()
+    assert notice["thread_id"] == "t6" and "has failed" in notice["text"]
+    run = place.say_in_thread("is it here?", "t6")
+    place.hear()
+    assert place.run(run)["session_id"] == session
     place.peer.close()
+
+
+def test_who_asked_may_be_killed_and_others_may_ask_for_other_sessions(argosd):
+    chat, session = terminal(argosd)
+    other = Chat(argosd, "local.other", "other")
+    run = other.say("something else")
+    other.hear()
+    place = Place(argosd)
+    first = Handoff(argosd, session, "test")
+    header, meta, _ = place.peer.receive(lambda h, _: h["type"] == "thread.create")
+    first.process.kill()
+    first.wait()
+    second = Handoff(argosd, other.run(run)["session_id"], "test")  # Not behind the first one
+    place.thread(thread_id="t9")
+    assert place.hear()["thread_id"] == "t9" and second.wait()[0] == 0
+    place.peer.send({"type": "thread.create.result", "to": f"actor:{meta['from']}", "re": header["id"]}, {"thread_id": "t8"})
+    assert place.hear()["thread_id"] == "t8"
+    wait_until(lambda: row(chat, session)["state"] == "completed")
+    for peer in (chat.peer, other.peer, place.peer):
+        peer.close()
 
 
 def test_the_chat_at_the_terminal_hands_over_and_leaves(argosd):
