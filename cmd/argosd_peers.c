@@ -23,6 +23,9 @@
 #include "argos_tools_actor.h"
 #include "argosd_restarts.h"
 
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+
 #define PEERS_MAX 56           //  Rows of the supervisor that the core leaves
 #define STOP_MS 10000          //  Patience with an actor at the end
 #define CHILD_STOP_MS 12000    //  With a child, which has that patience itself
@@ -158,6 +161,17 @@ s_set_handoff (argosd_peers_t *self, peer_t *peer)
         (argos_handoff_config_t){ .link = peer->link, .settings = s_settings (self) };
 }
 
+//  A socket that systemd has bound for the HTTP interface; 0 = none.
+
+static int
+s_socket_of_systemd (void)
+{
+    return sd_listen_fds (0) >= 1 &&
+                   sd_is_socket (SD_LISTEN_FDS_START, AF_UNSPEC, SOCK_STREAM, 1) > 0
+               ? SD_LISTEN_FDS_START
+               : 0;
+}
+
 static void
 s_set_api (argosd_peers_t *self, peer_t *peer)
 {
@@ -168,6 +182,10 @@ s_set_api (argosd_peers_t *self, peer_t *peer)
         .port = http->port,
         .key = *self->home->key ? self->home->key : NULL,
         .home = self->config->home,
+        .tls_cert = http->tls_cert,
+        .tls_key = http->tls_key,
+        .allow_cleartext = http->allow_cleartext,
+        .listen_fd = s_socket_of_systemd (),
         .model_name = http->model_name,
         .direct_model_requests = http->direct_model_requests,
         .disconnect_grace_ms = (int64_t) http->disconnect_grace_s * 1000,

@@ -27,6 +27,9 @@ typedef struct {
     const char *const *cors_origins; //  NULL-terminated list of allowed origins or "*"; NULL = none
     int max_concurrent_runs;         //  Executing runs before 429; 0 = no cap
     bool direct_model_requests;      //  The model of a chat goes to the provider
+    const char *tls_cert, *tls_key;  //  Files in PEM; both NULL = in clear
+    bool allow_cleartext;            //  In clear also when others than loopback can connect
+    int listen_fd;                   //  A socket that is bound already; 0 = none
     int64_t disconnect_grace_ms;     //  From a hang-up to the end of a chat's run
     int64_t keepalive_ms;            //  Silence on a stream before a comment; 0 = 15 s
     int connection_limit;            //  Open connections; 0 = 8192

@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +21,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define S_BACKLOG 1024    //  Connections not yet accepted
 #define S_TIMEOUT_S 30    //  Silence in the middle of a request, or between two
 #define S_HANGUPS 64      //  Hang-ups handled in one call
+#define S_PEM_MAX 65536   //  Bytes of a certificate chain, and of a key
 #define S_BODY_FIRST 4096 //  First buffer of a body without Content-Length
 
 //  --------------------------------------------------------------------------
@@ -47,9 +46,9 @@ s_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
     enum MHD_RequestTerminationCode code)
 {
     (void) cls;
-    (void) connection;
     (void) code;
     argos_http_req_t *req = *req_p;
+    argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_NEXT_HEAD);
     if (!req)
         return;
     *req_p = NULL;
@@ -100,7 +99,7 @@ s_req_body (argos_http_req_t *req, const char *data, size_t size)
 static enum MHD_Result
 s_req_begin (argos_http_req_t *req, const char *url, const char *method, const char *version)
 {
-    bool framed = argos_http_check_framing (req, version);
+    bool framed = argos_http_check_framing (req, method, version);
     if (framed && argos_http_check_origin (req, method) &&
         argos_http_check_route (req, method, url))
         (void) argos_http_check_auth (req, method, url);
@@ -123,6 +122,7 @@ s_access (void *cls, struct MHD_Connection *connection, const char *url, const c
     argos_http_req_t *req = *req_p;
     if (!req) {
         *req_p = req = s_req_new (self, connection);
+        argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_BODY);
         return req ? s_req_begin (req, url, method, version) : MHD_NO;
     }
     if (*size) {
@@ -130,6 +130,7 @@ s_access (void *cls, struct MHD_Connection *connection, const char *url, const c
         *size = 0;
         return going_on ? MHD_YES : MHD_NO;
     }
+    argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_WAITS);
     if (!req->answered && !req->called) {
         req->called = true;
         req->route->fn (self->ctx, req);
@@ -142,77 +143,8 @@ s_access (void *cls, struct MHD_Connection *connection, const char *url, const c
     return MHD_YES;
 }
 
-static void
-s_connection (void *cls, struct MHD_Connection *connection, void **socket_context,
-    enum MHD_ConnectionNotificationCode code)
-{
-    (void) cls;
-    (void) socket_context;
-    if (code != MHD_CONNECTION_NOTIFY_STARTED)
-        return;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    int on = 1;
-    if (info)
-        (void) setsockopt (info->connect_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
 //  --------------------------------------------------------------------------
 //  Start and end
-
-static bool
-s_is_loopback (const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *) address;
-        return (ntohl (in->sin_addr.s_addr) >> 24) == 127;
-    }
-    if (address->sa_family != AF_INET6)
-        return false;
-    const struct sockaddr_in6 *in6 = (const void *) address;
-    return IN6_IS_ADDR_LOOPBACK (&in6->sin6_addr) ||
-           (IN6_IS_ADDR_V4MAPPED (&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127);
-}
-
-//  A listening socket of our own, so that the cause of a failure can be told.
-
-static int
-s_listen (argos_http_t *self, const char *host, int port, char *reason)
-{
-    char service[16];
-    (void) snprintf (service, sizeof service, "%d", port);
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
-    struct addrinfo *found = NULL;
-    int rc = getaddrinfo (host, service, &hints, &found);
-    if (rc != 0 || !found) {
-        (void) snprintf (reason, 256, "http.host %.100s: %s", host, gai_strerror (rc));
-        return -1;
-    }
-    self->loopback = true; //  Any address that is not, counts
-    for (const struct addrinfo *each = found; each; each = each->ai_next)
-        self->loopback = self->loopback && s_is_loopback (each->ai_addr);
-    int on = 1;
-    int fd = socket (found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind (fd, found->ai_addr, found->ai_addrlen) != 0 || listen (fd, S_BACKLOG) != 0) {
-        int error = errno;
-        (void) snprintf (reason, 256, "http: can't listen on %.100s port %d: %s%s", host, port,
-            strerrordesc_np (error), error == EADDRINUSE ? " (api_server_port_in_use)" : "");
-        if (fd >= 0)
-            close (fd);
-        fd = -1;
-    }
-    freeaddrinfo (found);
-    if (fd < 0)
-        return -1;
-    struct sockaddr_storage bound = { 0 };
-    socklen_t size = sizeof bound;
-    if (getsockname (fd, (struct sockaddr *) &bound, &size) == 0 &&
-        getnameinfo ((struct sockaddr *) &bound, size, NULL, 0, service, sizeof service,
-            NI_NUMERICSERV) == 0)
-        self->port = (int) strtol (service, NULL, 10);
-    return fd;
-}
 
 static int
 s_take_origins (argos_http_t *self, const char *const *origins)
@@ -230,9 +162,10 @@ s_take_origins (argos_http_t *self, const char *const *origins)
 }
 
 static int
-s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
+s_start_server (
+    argos_http_t *self, const argos_http_config_t *config, char *const *files, char *reason)
 {
-    int fd = s_listen (self, config->host, config->port, reason);
+    int fd = argos_http_listen (self, config, reason);
     if (fd < 0)
         return -1;
     self->unauthenticated = config->allow_unauthenticated_loopback && self->loopback;
@@ -241,15 +174,33 @@ s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
         close (fd);
         return -1;
     }
+    if (!self->loopback && !self->tls && !config->allow_cleartext) {
+        (void) snprintf (reason, 256,
+            "http: %.100s is reached from other machines, and there is no certificate: set "
+            "http.tls_cert and tls_key, or http.allow_cleartext behind a proxy that has one",
+            config->host);
+        close (fd);
+        return -1;
+    }
+    const struct MHD_OptionItem certificate[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, files[0] },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, files[1] },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    flags |= self->tls ? MHD_USE_TLS : 0;
     self->daemon = MHD_start_daemon (flags, 0, NULL, NULL, s_access, self, MHD_OPTION_LISTEN_SOCKET,
         fd, MHD_OPTION_NOTIFY_COMPLETED, s_req_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
-        s_connection, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connection_limit,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) ARGOS_HTTP_POOL,
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t) 512, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned) S_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        argos_http_conn_notify, self, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned) config->connection_limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t) ARGOS_HTTP_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t) 512,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) S_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_ARRAY, self->tls ? certificate : none, MHD_OPTION_END);
     if (!self->daemon) {
-        (void) snprintf (reason, 256, "http: the server can't start, see the limit of open files");
+        (void) snprintf (reason, 256,
+            self->tls ? "http: the server can't start: the certificate and its key do not fit"
+                      : "http: the server can't start, see the limit of open files");
         close (fd);
         return -1;
     }
@@ -266,6 +217,53 @@ s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
     return 0;
 }
 
+//  Certificate and key, new, or both NULL. Returns 0, or -1 with a reason.
+
+static int
+s_read_tls (const argos_http_config_t *config, char **ret_files, char *reason)
+{
+    const char *const paths[] = { config->tls_cert, config->tls_key };
+    ret_files[0] = ret_files[1] = NULL;
+    if (!paths[0] && !paths[1])
+        return 0;
+    for (size_t i = 0; i < 2; i++) {
+        size_t size = 0;
+        FILE *file = paths[i] ? fopen (paths[i], "re") : NULL;
+        char *text = file ? calloc (1, S_PEM_MAX + 1) : NULL;
+        if (text)
+            size = fread (text, 1, S_PEM_MAX, file);
+        if (file)
+            (void) fclose (file);
+        ret_files[i] = text;
+        if (size == 0) {
+            (void) snprintf (reason, 256,
+                "http: %.150s can't be read; tls_cert and tls_key belong "
+                "together",
+                paths[i] ? paths[i]
+                : i      ? "tls_key"
+                         : "tls_cert");
+            free (ret_files[0]);
+            free (ret_files[1]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
+{
+    char *files[2];
+    if (s_read_tls (config, files, reason) != 0)
+        return -1;
+    self->tls = files[0] != NULL;
+    int rc = s_start_server (self, config, files, reason);
+    free (files[0]);
+    if (files[1])
+        sodium_memzero (files[1], strlen (files[1]));
+    free (files[1]);
+    return rc;
+}
 argos_http_t *
 argos_http_new (const argos_http_config_t *config, char *reason)
 {
@@ -396,6 +394,7 @@ argos_http_run (argos_http_t *self)
     int count = epoll_wait (self->epoll, events, S_HANGUPS, 0);
     for (int i = 0; i < count; i++)
         s_hung_up (events[i].data.ptr);
+    argos_http_conn_tick (self);
     (void) MHD_run (self->daemon);
 }
 
@@ -403,9 +402,11 @@ int64_t
 argos_http_timeout (argos_http_t *self)
 {
     MHD_UNSIGNED_LONG_LONG timeout;
+    int64_t late = argos_http_conn_timeout (self);
     if (MHD_get_timeout (self->daemon, &timeout) != MHD_YES)
-        return -1;
-    return timeout > INT32_MAX ? INT32_MAX : (int64_t) timeout;
+        return late;
+    int64_t idle = timeout > INT32_MAX ? INT32_MAX : (int64_t) timeout;
+    return late < 0 || idle < late ? idle : late;
 }
 
 int

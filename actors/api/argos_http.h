@@ -38,13 +38,16 @@ typedef struct {
     const char *keys_path;               //  File of further keys, copied; NULL = none
     bool allow_unauthenticated_loopback; //  Loopback peers need no key when host is loopback
     const char *const *cors_origins;     //  NULL-terminated, copied; NULL = none
+    const char *tls_cert, *tls_key;      //  Files in PEM; both NULL = in clear
+    bool allow_cleartext;                //  In clear also when others than loopback can connect
+    int listen_fd;                       //  A socket that is bound already; 0 = none
     int connection_limit;                //  Open connections
     const argos_http_route_t *routes;    //  Ended by a NULL method; static
     void *ctx;                           //  Handed to the handlers
 } argos_http_config_t;
 
 //  Binds and listens. NULL with a sentence in reason (256 bytes): weak key, address in use, out of
-//  descriptors.
+//  descriptors, no certificate where one is needed.
 argos_http_t *argos_http_new (const argos_http_config_t *config, char *reason);
 
 //  Ends all streams and open requests (their connections are closed) and frees everything.

@@ -11,6 +11,23 @@
 
 #define ARGOS_HTTP_EXTRA_MAX 8 //  Further headers of one answer
 
+//  What a connection has to finish in a time
+
+typedef enum {
+    ARGOS_HTTP_FIRST_HEAD, //  Its first head
+    ARGOS_HTTP_NEXT_HEAD,  //  Another one
+    ARGOS_HTTP_BODY,       //  A body
+    ARGOS_HTTP_WAITS       //  How many; nothing
+} argos_http_wait_t;
+
+typedef struct argos_http_conn {
+    argos_http_t *http;                  //  Owner
+    int fd;                              //  Socket
+    argos_http_wait_t wait;              //  What it has to finish
+    int64_t due;                         //  Monotonic msec
+    struct argos_http_conn *prev, *next; //  Those that have to finish the same
+} argos_http_conn_t;
+
 //  What the epoll set knows of a socket whose end is looked for
 
 typedef struct {
@@ -74,13 +91,15 @@ struct argos_http {
     uint64_t (*counts)[6];            //  Answers by route (the last: none) and first digit
     unsigned stream_count;            //  Open streams
     void *ctx;                        //  For the handlers
-    argos_http_req_t *waiting;        //  Suspended requests
-    argos_http_stream_t *streams;     //  Open streams
+    bool tls;                         //  Nothing is in clear
+    argos_http_conn_t *conns[ARGOS_HTTP_WAITS]; //  Connections that have to finish something
+    argos_http_req_t *waiting;                  //  Suspended requests
+    argos_http_stream_t *streams;               //  Open streams
 };
 
 //  The checks before a handler: each returns true when the request may go on, else it has been
 //  answered.
-bool argos_http_check_framing (argos_http_req_t *req, const char *version);
+bool argos_http_check_framing (argos_http_req_t *req, const char *method, const char *version);
 bool argos_http_check_origin (argos_http_req_t *req, const char *method);
 bool argos_http_check_route (argos_http_req_t *req, const char *method, const char *url);
 bool argos_http_check_auth (argos_http_req_t *req, const char *method, const char *url);
@@ -88,6 +107,21 @@ bool argos_http_check_auth (argos_http_req_t *req, const char *method, const cha
 //  Let a suspended connection go on. The server does not notice by itself: the bell makes the loop
 //  run it.
 void argos_http_resume (argos_http_t *self, struct MHD_Connection *connection);
+
+//  argos_http_conn.c: the server library tells of a connection (cls = owner); which one it is; what
+//  it has to finish from now on; those that are late go; msec until the next is, -1 = none.
+//  Connections may be NULL.
+void argos_http_conn_notify (void *cls, struct MHD_Connection *connection, void **socket_context,
+    enum MHD_ConnectionNotificationCode code);
+argos_http_conn_t *argos_http_conn_of (struct MHD_Connection *connection);
+void argos_http_conn_wait (argos_http_conn_t *self, argos_http_wait_t wait);
+void argos_http_conn_tick (argos_http_t *http);
+int64_t argos_http_conn_timeout (const argos_http_t *http);
+
+//  argos_http_listen.c: a listening socket, or -1 with a sentence in reason (256 bytes); port and
+//  loopback of self are set. The server around it. Returns 0, or -1 with a reason.
+int argos_http_listen (argos_http_t *self, const argos_http_config_t *config, char *reason);
+bool argos_http_is_loopback (const struct sockaddr *address);
 
 //  Look for the end of a connection, or no longer.
 void argos_http_look (

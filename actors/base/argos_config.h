@@ -34,6 +34,9 @@ typedef struct {
     int port;                            //  Port to listen on, 0 = any free one
     bool allow_unauthenticated_loopback; //  Serve loopback without a key
     int max_concurrent_runs;             //  More are answered 429; 0 = no limit
+    const char *tls_cert;                //  File with the certificate chain, "" = in clear
+    const char *tls_key;                 //  File with its key
+    bool allow_cleartext;                //  In clear also where others can connect
     const char *model_name;              //  Offered by /v1/models
     bool direct_model_requests;          //  The model of a chat goes to the provider
     int disconnect_grace_s;              //  From a hang-up to the end of the run

@@ -1,7 +1,6 @@
 """The runs API of a real argosd, with the rehearsal provider behind it. Cases are named by their conformance number."""
 import concurrent.futures
 import re
-import socket
 import time
 
 import pytest
@@ -349,14 +348,3 @@ def test_large_bodies(api):
     is_error(api.call("POST", "/v1/runs", "x" * 10000001), 413, "body_too_large")
     is_error(api.call("POST", "/v1/runs", (b"x" * 100000 for _ in range(101))), 413, "body_too_large")
     api.finish(api.start("x" * 200000))
-
-
-@pytest.mark.parametrize("head", [b"Content-Length: 3\r\nTransfer-Encoding: chunked", b"Content-Length: 3\r\nContent-Length: 4",
-                                  b"Content-Length: +3", b"X : y", b"X: a\x01b", b"Transfer-Encoding: gzip, chunked"])
-def test_c177_ambiguous_framing_is_refused_and_closed(api, head):
-    with socket.create_connection(("127.0.0.1", api.daemon.port), 10) as raw:
-        raw.sendall(b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\n" + head + b"\r\n\r\n")
-        answer = b""
-        while chunk := raw.recv(65536):
-            answer += chunk
-    assert answer.startswith(b"HTTP/1.1 400 ") and b"HTTP/1.1 2" not in answer
