@@ -1,24 +1,40 @@
-"""docs/failures.md has each story once, and every test that it names is one."""
+"""docs/failures.md has each story once, the decision about what went wrong elsewhere each pain once, and every test that they name is one."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+#  Document, form of the first column, how many there are
+TABLES = [("docs/failures.md", r"H\d+", [f"H{n}" for n in range(1, 65)]),
+          ("docs/adr/0019-what-went-wrong-elsewhere.md", r"\d+", [str(n) for n in range(1, 72)])]
 
 
-def main():
-    text = (ROOT / "docs" / "failures.md").read_text(encoding="utf-8")
+def tests():
     known = set()
     for path in (ROOT / "tests").rglob("test_*"):
         if path.suffix in (".c", ".py") and "node_modules" not in path.parts:
             known.update(re.findall(r"^(?:def )?([a-z][a-z0-9_]+) ?\(", path.read_text(encoding="utf-8"), re.MULTILINE))
-    rows = re.findall(r"^\| (H\d+) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
-    wrong = [] if [row for row, _ in rows] == [f"H{n}" for n in range(1, 65)] else ["the rows are not H1 to H64"]
+    return known
+
+
+def wrong_in(document, first, expected, known):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    rows = re.findall(rf"^\| ({first}) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
+    if [row for row, _ in rows] != expected:
+        yield f"{document}: the rows are not {expected[0]} to {expected[-1]}"
     for row, shown in rows:
-        for name in re.findall(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", shown):
+        names = re.findall(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", shown)
+        if not names and "`./dev" not in shown:
+            yield f"{document}: {row}: names no test"
+        for name in names:
             if name not in known:
-                wrong.append(f"{row}: there is no test {name}")
-    print("\n".join(wrong) or f"{len(rows)} stories")
+                yield f"{document}: {row}: there is no test {name}"
+
+
+def main():
+    known = tests()
+    wrong = [line for table in TABLES for line in wrong_in(*table, known)]
+    print("\n".join(wrong) or f"{sum(len(rows) for _, _, rows in TABLES)} stories")
     return 1 if wrong else 0
 
 
