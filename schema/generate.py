@@ -258,7 +258,7 @@ def commands_page(table):
              "`always` also ends the asking in that chat, `cancel` (or `no`, `/deny`) leaves everything as it is. Where nothing was said yet nothing is asked;",
              "`approvals.destructive_slash_confirm: false` never asks. What `/model`, `/reasoning` and `/yolo` set counts for the session, what `/verbose` sets for the",
              "chat. `quick_commands` of the configuration are other names for a command with its arguments (`type: alias`); both names have to be allowed to who uses",
-             "them, and commands of the shell (`type: exec`) are refused. With `allow_admin_from` everybody else may use `/help`, `/whoami` and what",
+             "them, and commands of the shell (`type: exec`) run by the tool `terminal`, for 30 s, if they need no approval. With `allow_admin_from` everybody else may use `/help`, `/whoami` and what",
              "`user_allowed_commands` names.", "",
              "*While a turn runs*: what becomes of the command then. *Asked*: it is done only after you have confirmed it. *Where*: `terminal` is what",
              "`argos chat` does itself, `chats` is what it has no use for."]

@@ -10,6 +10,7 @@
 #include "argos_background.h"
 #include "argos_cmd.h"
 #include "argos_confirm.h"
+#include "argos_exec.h"
 #include "argos_hook_word.h"
 #include "argos_incoming.h"
 #include "argos_parts.h"
@@ -205,6 +206,16 @@ s_hooks_decide (const argos_gateway_case_t *gateway, const argos_command_t *comm
            s_may (gateway, command->word) && (!command->row || s_may (gateway, command->row->name));
 }
 
+//  Whether it is one of the shell that nobody has refused: it runs when it is asked for.
+
+static bool
+s_runs (const argos_gateway_case_t *gateway, const argos_command_t *command)
+{
+    argos_hook_said_t said;
+    return command->exec && s_may (gateway, command->word) && gateway->have & BIT (HOOK) &&
+           argos_hook_word (gateway, &said) != ARGOS_HOOK_SAY;
+}
+
 unsigned
 argos_command_needs (const argos_gateway_case_t *gateway)
 {
@@ -229,6 +240,8 @@ argos_command_needs (const argos_gateway_case_t *gateway)
     }
     if (s_hooks_decide (gateway, &command))
         needs |= BIT (HOOK);
+    if (s_runs (gateway, &command))
+        needs |= BIT (EXEC);
     argos_command_clear (&command);
     return needs;
 }
@@ -320,7 +333,7 @@ argos_command_step (const argos_gateway_case_t *gateway, json_t *parts)
             argos_cmd_say (gateway, parts, "%s", said.message);
     }
     else if (command.exec)
-        argos_cmd_say (gateway, parts, SAY_NO_EXEC, command.word);
+        argos_exec_step (gateway, &command, parts);
     else
         s_do (gateway, &command, parts);
     argos_command_clear (&command);

@@ -8,6 +8,7 @@
 #include "argos_asked.h"
 #include "argos_busy.h"
 #include "argos_cmd.h"
+#include "argos_exec.h"
 #include "argos_gateway.h"
 #include "argos_hook_word.h"
 #include "argos_pairing.h"
@@ -17,6 +18,7 @@
 #define JOBS_MAX 20        //  Newest background jobs of a session
 #define TASKS_MAX 100      //  Newest tasks of a conversation
 #define AGENT_TTL_MS 1000  //  Patience with the agent, for /status
+#define EXEC_TTL_MS 40000  //  With a quick command, which has 30 s
 #define HOOK_TTL_MS 6000   //  With all hooks, which have 5 s; no answer is allow
 
 static json_t *
@@ -135,6 +137,8 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, argos_hook_question },
     [ARGOS_FACT_KEPT] = { "agent.list", "actor:cache", AGENT_TTL_MS, true, s_nothing },
     [ARGOS_FACT_JOBS] = { "job.list", "service:job", AGENT_TTL_MS, true, s_jobs },
+    [ARGOS_FACT_EXEC] = { "tool.call", "service:tool.terminal", EXEC_TTL_MS, true,
+        argos_exec_question },
     [ARGOS_FACT_RUNS] = { "run.list", "store", STORE_TTL_MS, false, argos_cmd_ask_runs },
 };
 

@@ -38,6 +38,7 @@ typedef enum {
     ARGOS_FACT_PAIRING_RATE,    //  record.get: when who speaks has asked last
     ARGOS_FACT_PAIRING_LOCK,    //  record.get: wrong codes of this platform
     ARGOS_FACT_HOOK,            //  hook.command: what hooks say about the command (argos_hook_word)
+    ARGOS_FACT_EXEC,            //  tool.call of a quick command: it has run (argos_exec)
     ARGOS_FACTS                 //  How many there are
 } argos_fact_t;
 

@@ -27,6 +27,7 @@ typedef struct argos_gateway_policy {
     argos_route_policy_t route; //  Who shares a session
     int queue_max;              //  Turns waiting in one session, 32 by default
     const json_t *config;       //  All settings, for argos_setting; NULL = nothing is set
+    const struct argos_approval_policy *approval; //  Rules for calls of tools; NULL = none
 } argos_gateway_policy_t;
 
 typedef struct argos_gateway_case {
@@ -35,6 +36,7 @@ typedef struct argos_gateway_case {
     const char *id;                             //  Its id
     const char *type;                           //  Its type, NULL = message.inbound or message.dead
     const json_t *body;                         //  message.inbound, checked by its schema
+    int64_t attempt;                            //  Of its lease, 0 and 1 = the first
     int64_t wall;                               //  Msec since 1970
     uint64_t entropy;                           //  Random bits, for the name of a new session
     unsigned char random[ARGOS_GATEWAY_RANDOM]; //  Random bytes, for a pairing code

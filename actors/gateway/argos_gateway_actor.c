@@ -8,11 +8,13 @@
 
 #include "argos_actor.h"
 #include "argos_allow.h"
+#include "argos_approval.h"
 #include "argos_expire.h"
 #include "argos_gate.h"
 #include "argos_gateway_ask.h"
 #include "argos_gateway_events.h"
 #include "argos_gateway_part.h"
+#include "argos_gateway_settings.h"
 #include "argos_header.h"
 #include "argos_hook_event.h"
 #include "argos_incoming.h"
@@ -31,66 +33,43 @@
 
 typedef struct gateway gateway_t;
 
-//  The settings of a time; as long as a message that began with them is in hand
-
-typedef struct {
-    argos_gateway_policy_t policy; //  What they say
-    json_t *config;                //  All of them, owned; NULL = none
-    size_t refs;                   //  Messages, and the gateway itself
-} settings_t;
-
 //  One message in hand
 
 typedef struct {
-    settings_t *settings;       //  That it began with
-    gateway_t *gateway;         //  Whose
-    argos_lease_t *lease;       //  NULL once it is lost
-    json_t *body;               //  Of the message
-    json_t *read[ARGOS_FACTS];  //  The facts of `facts`, our references
-    json_t *parts;              //  Of the done that is under way
-    char *from, *id;            //  Of the message
-    argos_fact_t asked;         //  Which one is being read
-    int tries;                  //  Decisions so far
-    bool dead;                  //  It is a message.dead
-    bool refusing;              //  The parts refuse the message
-    bool waiting;               //  An answer is outstanding
-    argos_gateway_case_t facts; //  What the decision is made on
+    argos_gateway_settings_t *settings; //  That it began with
+    gateway_t *gateway;                 //  Whose
+    argos_lease_t *lease;               //  NULL once it is lost
+    json_t *body;                       //  Of the message
+    json_t *read[ARGOS_FACTS];          //  The facts of `facts`, our references
+    json_t *parts;                      //  Of the done that is under way
+    char *from, *id;                    //  Of the message
+    argos_fact_t asked;                 //  Which one is being read
+    int tries;                          //  Decisions so far
+    bool dead;                          //  It is a message.dead
+    bool refusing;                      //  The parts refuse the message
+    bool waiting;                       //  An answer is outstanding
+    argos_gateway_case_t facts;         //  What the decision is made on
 } job_t;
 
 struct gateway {
-    zsock_t *pipe;        //  Command pipe to our owner
-    argos_shell_t *shell; //  The loop
-    settings_t *settings; //  The newest
-    char *profile;        //  Own copy
-    bool ready;           //  READY has been said
-    bool stopping;        //  The peer is going away: send nothing more
+    zsock_t *pipe;                      //  Command pipe to our owner
+    argos_shell_t *shell;               //  The loop
+    argos_gateway_settings_t *settings; //  The newest
+    argos_approval_policy_t *approval;  //  Rules for calls of tools, NULL = none
+    char *profile;                      //  Own copy
+    bool ready;                         //  READY has been said
+    bool stopping;                      //  The peer is going away: send nothing more
 };
 
 static void s_job_go (job_t *self);
-
-static void
-s_settings_unref (settings_t *self)
-{
-    if (!self || --self->refs)
-        return;
-    json_decref (self->config);
-    free (self);
-}
 
 //  The settings from now on; config is stolen and may be NULL.
 
 static void
 s_set_settings (gateway_t *self, const argos_gateway_policy_t *policy, json_t *config)
 {
-    settings_t *settings = calloc (1, sizeof *settings);
-    if (!settings)
-        abort ();
-    settings->policy = *policy;
-    settings->policy.config = settings->config = config;
-    settings->policy.route.profile = self->profile;
-    settings->refs = 1;
-    s_settings_unref (self->settings);
-    self->settings = settings;
+    argos_gateway_settings_unref (&self->settings);
+    self->settings = argos_gateway_settings_new (policy, config, self->profile, self->approval);
 }
 
 static void
@@ -111,7 +90,7 @@ s_job_destroy (job_t **self_p)
     if (!self)
         return;
     json_decref (self->body);
-    s_settings_unref (self->settings);
+    argos_gateway_settings_unref (&self->settings);
     json_decref (self->parts);
     for (size_t i = 0; i < ARGOS_FACTS; i++)
         json_decref (self->read[i]);
@@ -162,11 +141,14 @@ s_job_forget (job_t *self)
 {
     json_decref (self->parts);
     self->parts = NULL;
+    const unsigned kept = ARGOS_FACT_BIT (ARGOS_FACT_EXEC); //  What has run is not run again
     for (size_t i = 0; i < ARGOS_FACTS; i++) {
+        if (kept & ARGOS_FACT_BIT (i))
+            continue;
         json_decref (self->read[i]);
         self->facts.fact[i] = self->read[i] = NULL;
     }
-    self->facts.have = 0;
+    self->facts.have &= kept;
 }
 
 //  A done was refused because the facts have changed: read and decide again, or say what is in the
@@ -392,14 +374,14 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     job->id = strdup (msg->id);
     randombytes_buf (job->facts.random, sizeof job->facts.random);
     randombytes_buf (&job->facts.entropy, sizeof job->facts.entropy);
-    job->settings = self->settings;
-    job->settings->refs++;
-    job->facts.policy = &job->settings->policy;
+    job->settings = argos_gateway_settings_ref (self->settings);
+    job->facts.policy = argos_gateway_settings_policy (job->settings);
     job->facts.from = job->from;
     job->facts.id = job->id;
     job->facts.body = job->dead ? json_object_get (job->body, "body") : job->body;
     job->facts.notice = job->dead ? job->body : NULL;
     job->facts.type = streq (msg->type, ARGOS_EXPIRE_TYPE) ? ARGOS_EXPIRE_TYPE : NULL;
+    job->facts.attempt = msg->attempt;
     job->facts.wall = argos_shell_wall ();
     argos_lease_set_data (msg->lease, job);
     if (job->dead) {
@@ -422,7 +404,8 @@ static void
 s_on_request (void *ctx, const argos_peer_msg_t *msg)
 {
     gateway_t *self = ctx;
-    argos_gateway_ask (argos_shell_peer (self->shell), &self->settings->policy, msg);
+    argos_gateway_ask (
+        argos_shell_peer (self->shell), argos_gateway_settings_policy (self->settings), msg);
 }
 
 static void
@@ -502,8 +485,9 @@ argos_gateway_actor (zsock_t *pipe, void *config)
     argos_link_apply (&settings->link, NAME, &peer, name);
     if (settings->policy.route.profile)
         self.profile = strdup (settings->policy.route.profile);
+    self.approval = argos_gateway_rules ();
     s_set_settings (&self, &settings->policy, json_deep_copy (settings->policy.config));
-    if (argos_allow_is_unset (self.settings->config))
+    if (argos_allow_is_unset (argos_gateway_settings_policy (self.settings)->config))
         argos_log (ARGOS_LOG_WARN, NAME, "nobody is let in",
             "hint=\"platforms.<name>.allowed_users, or argos pairing approve\"");
     self.shell = argos_shell_new (pipe, &peer);
@@ -518,6 +502,7 @@ argos_gateway_actor (zsock_t *pipe, void *config)
     self.stopping =
         true; //  Jobs that wait for an answer are freed by the peer's last words to them
     argos_shell_destroy (&self.shell);
-    s_settings_unref (self.settings);
+    argos_gateway_settings_unref (&self.settings);
+    argos_approval_policy_destroy (&self.approval);
     free (self.profile);
 }

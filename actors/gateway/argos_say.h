@@ -23,8 +23,13 @@
 #define SAY_CLOSED "That question is not open any more."
 #define SAY_NOT_OFFERED "⚠️ \"%s\" is none of the choices here." //  Choice
 #define SAY_NOTHING_PENDING "Nothing is waiting for an approval here."
-#define SAY_NO_EXEC                                                                                \
-    "⚠️ /%s is a command of the shell; such commands are not run from a chat." //  Command
+#define SAY_EXEC_NOT "⚠️ /%s does not run: %s."           //  Command, reason
+#define SAY_EXEC_WORDS "⚠️ /%s takes no words behind it." //  Command
+#define SAY_EXEC_UNKNOWN                                                                           \
+    "⚠️ Nobody knows whether /%s has run, or how it ended. Say it again to run it (again)." // Command
+#define SAY_EXEC_FAILED "⚠️ /%s has failed: %s%s%s"    //  Command, reason, newline, output
+#define SAY_EXEC_CODE "⚠️ /%s has ended with %lld%s%s" //  Command, exit code, newline, output
+#define SAY_EXEC_SILENT "✅ Done."
 #define SAY_USAGE "Usage: /%s %s" //  Command, arguments
 #define SAY_NO_SESSION "There is no session yet: say something first."
 

@@ -344,7 +344,7 @@ quick_commands_become_what_they_stand_for (void **state)
         { "test", "/s", "Session: s1" },
         { "test", "/t two", "\"One two\"" },
         { "test", "/u two", "\"One two\"" },
-        { "test", "/disk", "/disk is a command of the shell" },
+        { "test", "/disk", "/disk does not run" }, //  Without rules: test_gateway_exec,
         { "test", "/loop", "no command /loop" },
         { "test", "/help", "`/t` -- one" },
         { "gated", "/s", "⛔ /s" }, //  What it stands for is not allowed

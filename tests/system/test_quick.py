@@ -1,0 +1,42 @@
+"""Quick commands of the shell (quick_commands, type exec) as a chat uses them."""
+import pytest
+
+from conftest import own_settings
+from test_commands import Talk
+
+pytestmark = own_settings
+
+
+@pytest.fixture
+def talk(daemon):
+    mark = daemon.home / "mark"
+    daemon.home.joinpath("argos.yaml").write_text(f"""quick_commands:
+  disk: {{type: exec, command: "echo free space", description: what is left}}
+  mark: {{type: exec, command: "echo x >> {mark}"}}
+  wipe: {{type: exec, command: "rm -rf /"}}
+  halt: {{type: exec, command: "exit 3"}}
+""")
+    daemon.start()
+    chat = Talk(daemon).begin()
+    yield chat
+    chat.peer.close()
+
+
+def test_what_the_settings_name_runs_and_is_told(talk, daemon):
+    assert talk.ask("/disk")["text"] == "free space\n"
+    assert "ended with 3" in talk.ask("/halt")["text"]
+    assert "✅ Done." in talk.ask("/mark")["text"]
+    assert (daemon.home / "mark").read_text() == "x\n"
+    assert talk.route()["route"] is None  # No turn, no session
+
+
+def test_what_needs_an_approval_and_what_is_typed_behind_it_never_reach_the_shell(talk, daemon):
+    assert "does not run" in talk.ask("/wipe")["text"]
+    assert "takes no words" in talk.ask("/mark; echo y")["text"] + talk.ask("/mark && echo y")["text"]
+    assert not (daemon.home / "mark").exists()
+
+
+def test_it_runs_beside_a_turn(talk):
+    run_id = talk.busy()
+    assert talk.ask("/disk")["text"] == "free space\n"
+    talk.stop(run_id)
