@@ -19,6 +19,7 @@
 #include "argos_rehearsal_actor.h"
 #include "argos_secret.h"
 #include "argos_setting.h"
+#include "argos_slack.h"
 #include "argos_telegram.h"
 #include "argos_tools_actor.h"
 #include "argosd_restarts.h"
@@ -220,6 +221,7 @@ static const struct {
     { "api", s_set_api, NULL },
     { "telegram", s_set_account, &argos_telegram },
     { "discord", s_set_account, &argos_discord },
+    { "slack", s_set_account, &argos_slack },
 };
 
 //  The rehearsal provider has a port: the agents are told, and a restart takes the same one.

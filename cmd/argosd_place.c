@@ -110,10 +110,8 @@ argosd_place_make (argosd_place_t *self, const argosd_options_t *options, const 
     }
     if (options->only && !s_read_only (self, options->only)) {
         snprintf (reason, size,
-            "--only: a list of core, tools, jobs, agent, gateway, handoff, api, telegram, with "
-            "commas "
-            "between "
-            "them");
+            "--only: a list of core, tools, jobs, agent, gateway, handoff, api, telegram, discord, "
+            "slack, with commas between them");
         return -1;
     }
     if (!options->only)

@@ -56,6 +56,7 @@ static const row_t s_rows[] = {
     { "_HOME_CHANNEL_NAME", VALUE_TEXT, "home_channel.name" },
     { "_HOME_CHANNEL_THREAD_ID", VALUE_TEXT, "home_channel.thread_id" },
     { "_BOT_TOKEN", VALUE_SECRET, "token" },
+    { "_APP_TOKEN", VALUE_SECRET, "app_token" },
     { "_BASE_URL", VALUE_TEXT, "base_url" },
     { "_WEBHOOK_URL", VALUE_TEXT, "webhook_url" },
     { "_WEBHOOK_PORT", VALUE_INT, "webhook_port" },

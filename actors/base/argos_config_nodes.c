@@ -21,11 +21,11 @@
 #define WORDS_MAX 64     //  Words of a command, variables of its environment
 
 static const char *const actor_names[] = { "core", "tools", "jobs", "agent", "gateway", "handoff",
-    "api", "telegram", "discord", NULL };
+    "api", "telegram", "discord", "slack", NULL };
 
 //  Those of them that are adapters: one actor for each account
 
-static const char *const adapter_names[] = { "telegram", "discord", NULL };
+static const char *const adapter_names[] = { "telegram", "discord", "slack", NULL };
 
 typedef struct {
     argos_config_problem_fn *fn; //  Told what is wrong
@@ -207,7 +207,8 @@ s_read_node (check_t *check, const char *name, json_t *value, argos_config_node_
         argos_config_place_t *place = &node->places[node->place_count];
         if (!text || !argos_config_place (text, place))
             s_wrong (check, "nodes", name, "actors",
-                "core, tools, jobs, agent, gateway, handoff, api, telegram, discord; with *N "
+                "core, tools, jobs, agent, gateway, handoff, api, telegram, discord, slack; with "
+                "*N "
                 "behind tools, "
                 "agent, "
                 "gateway: "

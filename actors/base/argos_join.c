@@ -45,7 +45,8 @@ argos_join_wrong (const argos_join_t *self)
     if (strncmp (self->broker, "tcp://", 6) != 0 || !argos_config_endpoint (self->broker, false))
         return "the broker is at tcp://host:port";
     if (!s_are_actors (self->actors))
-        return "actors are a list of tools, agent, gateway, api, telegram, discord, with commas "
+        return "actors are a list of tools, agent, gateway, api, telegram, discord, slack, with "
+               "commas "
                "between; "
                "tools*2: two of them";
     return NULL;

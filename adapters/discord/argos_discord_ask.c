@@ -16,6 +16,7 @@ typedef struct {
     char chat[64];            //  The channel, as it was asked for
     char parent[64];          //  Where the thread is made: of a thread its parent
     char seed[64];            //  The message that it is made of, "" = none
+    char guild[64];           //  The server, "" = not known
     char *name;               //  Of the thread
     bool asked;               //  Whether it is there after all
 } s_ask_t;
@@ -54,7 +55,9 @@ s_made (s_ask_t *self, const char *id)
     json_decref (channel);
     dc_join_thread (self->discord, id);
     argos_adapter_answer (self->ask, "thread.create.result",
-        json_pack ("{s:s,s:s}", "thread_id", id, "chat_id", self->parent));
+        json_pack ("{s:s,s:s,s:{s:s,s:s,s:s,s:s,s:s*}}", "thread_id", id, "chat_id", self->parent,
+            "source", "chat_id", self->parent, "thread_id", id, "chat_type", "thread",
+            "parent_chat_id", self->parent, "scope_id", *self->guild ? self->guild : NULL));
     s_free (self);
 }
 
@@ -161,6 +164,7 @@ s_on_parent (void *arg, const dc_answer_t *answer)
         return;
     }
     dc_know_channel (self->discord, answer->body);
+    snprintf (self->guild, sizeof self->guild, "%.60s", dc_member (answer->body, "guild_id"));
     json_int_t type = json_integer_value (json_object_get (answer->body, "type"));
     const char *parent = dc_member (answer->body, "parent_id");
     if (argos_dc_is_thread (answer->body) && *parent)

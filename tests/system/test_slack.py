@@ -1,0 +1,133 @@
+"""The Slack adapter against Socket Mode and a Web API that keep their rules (tests/fakes/fake_slack.py)."""
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+from fake_slack import ANA, APP_TOKEN, BOT, BOT_TOKEN, CHANNEL, FakeSlack  # noqa: E402
+
+
+@pytest.fixture
+def slack():
+    fake = FakeSlack().start()
+    yield fake
+    fake.stop()
+
+
+def settings(daemon, slack, extra=""):
+    (daemon.home / "argos.yaml").write_text(
+        "platforms:\n  slack:\n    token: env:SLACK_BOT_TOKEN\n    app_token: env:SLACK_APP_TOKEN\n"
+        f"    base_url: {slack.url}\n    allowed_users: [{ANA}]\n{extra}")
+    return {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
+
+
+@pytest.fixture
+def ready(daemon, slack):
+    daemon.start(env=settings(daemon, slack))
+    daemon.wait_log("event=connected")
+    yield daemon
+    assert BOT_TOKEN not in daemon.text() and APP_TOKEN not in daemon.text() and "ticket=" not in daemon.text()
+    if daemon.process.poll() is None:
+        assert daemon.stop() == 0, daemon.text()
+
+
+def answered(slack, channel, text, count=1, thread=None):
+    slack.until(lambda: slack.texts(channel, thread).count(text) >= count, what=f"{text!r}; there is {slack.texts(channel)}")
+    assert slack.texts(channel, thread).count(text) == count
+
+
+def test_talk(ready, slack):
+    """One session for a direct chat; what is said twice is answered once, and acknowledged twice."""
+    direct = slack.direct(ANA)
+    slack.say(ANA, direct, "hello &lt;you&gt; <https://e.x|there>", repeat=3)
+    answered(slack, direct, "You said: hello &lt;you&gt; there (https://e.x)")
+    slack.say(ANA, direct, "again")
+    answered(slack, direct, "You said: again")
+    slack.until(lambda: all(id_ in slack.acks for id_ in slack.delivered))
+    assert len(slack.texts(direct)) == 2
+    assert not any(m.get("thread_ts") for m in slack.messages.values())
+
+
+def test_mention_is_answered_in_its_thread(ready, slack):
+    slack.say(ANA, CHANNEL, "not for you")
+    asked = slack.say(ANA, CHANNEL, f"<@{BOT}> hello")
+    answered(slack, CHANNEL, "You said: [Ana] hello", thread=asked)
+    slack.say(ANA, CHANNEL, "more", thread=asked)
+    answered(slack, CHANNEL, "You said: [Ana] more", thread=asked)
+    slack.say(ANA, CHANNEL, "!status", thread=asked)
+    slack.until(lambda: len(slack.texts(CHANNEL)) == 3)
+    assert len(slack.texts(CHANNEL, asked)) == 3
+    assert (CHANNEL, asked, "is writing...") in slack.statuses
+
+
+def test_commands_and_buttons(ready, slack):
+    direct = slack.direct(ANA)
+    slack.command(ANA, direct, "/argos", "status")
+    slack.until(lambda: slack.texts(direct))
+    slack.until(lambda: any(payload for _, _, payload in slack.acks.values()))
+    slack.press(ANA, direct, {"ts": slack.ts()}, "press me")
+    answered(slack, direct, "You said: press me")
+
+
+def test_long_answers_and_files(ready, slack):
+    direct = slack.direct(ANA)
+    slack.say(ANA, direct, "x" * 5000)
+    slack.until(lambda: sum(len(text) for text in slack.texts(direct)) == 5010)
+    slack.say(ANA, direct, "read this", files=[slack.file("note.txt", b"contents of a file")], subtype="file_share")
+    slack.until(lambda: any(text.startswith("You said: read this") and "note.txt" in text for text in slack.texts(direct)))
+
+
+def test_connections_take_over(ready, slack):
+    """A new connection before the old one ends; a cut; a zombie of a connection: nothing is lost."""
+    direct = slack.direct(ANA)
+    slack.announce("refresh_requested")
+    slack.say(ANA, direct, "while it changes")
+    slack.until(lambda: slack.numbers == 2 and len(slack.connections) == 1)
+    answered(slack, direct, "You said: while it changes")
+    slack.cut_all()
+    slack.say(ANA, direct, "after a cut")
+    answered(slack, direct, "You said: after a cut")
+    slack.announce("warning")
+    slack.until(lambda: slack.numbers == 4)
+    slack.say(ANA, direct, "in the end")
+    answered(slack, direct, "You said: in the end")
+
+
+def test_sends_that_fail(ready, slack):
+    """What was perhaps sent is looked for; each answer is there once."""
+    direct = slack.direct(ANA)
+    post = "POST */chat.postMessage"
+    for number, fault in enumerate(({"do": "drop"}, {"do": "drop_after"}, {"do": "html", "status": 502},
+                                    {"do": "status", "status": 429, "headers": {"Retry-After": "1"}},
+                                    {"do": "status", "status": 200, "body": {"ok": False, "error": "internal_error"}})):
+        slack.fault(post, **fault)
+        slack.say(ANA, direct, f"try {number}")
+        answered(slack, direct, f"You said: try {number}")
+    assert len(slack.calls("POST */conversations.history")) >= 3
+
+
+def test_death_while_sending(daemon, slack):
+    """Killed between the call and its answer: the next start finds the message and does not send it again."""
+    env = settings(daemon, slack)
+    daemon.start(env=env)
+    daemon.wait_log("event=connected")
+    direct = slack.direct(ANA)
+    slack.fault("POST */chat.postMessage", "delay", seconds=1)
+    slack.say(ANA, direct, "one")
+    slack.until(lambda: slack.calls("POST */chat.postMessage"))
+    daemon.kill()
+    slack.until(lambda: slack.texts(direct))
+    daemon.start(env=env)
+    slack.until(lambda: slack.calls("POST */conversations.history"))
+    slack.say(ANA, direct, "two")
+    answered(slack, direct, "You said: two")
+    answered(slack, direct, "You said: one")
+    assert daemon.stop() == 0
+
+
+def test_refused_token(daemon, slack):
+    slack.revoked = True
+    daemon.start(env=settings(daemon, slack))
+    daemon.wait_log("the token was revoked")
+    assert daemon.stop() == 0
