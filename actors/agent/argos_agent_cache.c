@@ -14,6 +14,18 @@
 #include <string.h>
 
 #define CACHE_TTL_MS 1000 //  Patience with it
+#define TRIES_MAX 100     //  While it has no room: each is a way to the broker and back
+
+//  A word to the cache
+
+typedef struct {
+    agent_t *agent;           //  Whose
+    const char *type;         //  Static
+    json_t *body;             //  Kept for a repeat
+    argos_peer_answer_fn *fn; //  Told the answer; NULL = nobody is
+    void *arg;                //  Its argument
+    int tries;                //  So far
+} s_word_t;
 
 typedef struct {
     turn_t *turn;             //  Holds a reference
@@ -74,6 +86,50 @@ s_profile (const turn_t *self)
 }
 
 static void
+s_word_free (s_word_t *word)
+{
+    json_decref (word->body);
+    free (word);
+}
+
+static argos_err_t s_word_send (s_word_t *word);
+
+static void
+s_on_word (void *arg, const argos_peer_answer_t *answer)
+{
+    s_word_t *word = (s_word_t *) arg;
+    if (answer->code == ARGOS_BUSY && ++word->tries < TRIES_MAX && s_word_send (word) == ARGOS_OK)
+        return;
+    if (word->fn)
+        word->fn (word->arg, answer);
+    s_word_free (word);
+}
+
+static argos_err_t
+s_word_send (s_word_t *word)
+{
+    argos_peer_part_t part = { .type = word->type,
+        .to = word->agent->cache,
+        .ttl_ms = CACHE_TTL_MS,
+        .body = json_incref (word->body) };
+    return argos_peer_send (word->agent->peer, &part, s_on_word, word);
+}
+
+//  body is stolen. Returns false when it can't be sent; then fn is not called.
+static bool
+s_say (agent_t *agent, const char *type, json_t *body, argos_peer_answer_fn *fn, void *arg)
+{
+    s_word_t *word = (s_word_t *) malloc (sizeof *word);
+    if (!word)
+        abort ();
+    *word = (s_word_t){ agent, type, body, fn, arg, 0 };
+    if (s_word_send (word) == ARGOS_OK)
+        return true;
+    s_word_free (word);
+    return false;
+}
+
+static void
 s_on_acquired (void *arg, const argos_peer_answer_t *answer)
 {
     s_ticket_t ticket = *(s_ticket_t *) arg;
@@ -115,11 +171,8 @@ s_ask (turn_t *self, argos_turn_event_t event)
     if (!ticket)
         abort ();
     *ticket = (s_ticket_t){ self, self->epoch, event };
-    argos_peer_part_t part = {
-        .type = "agent.acquire", .to = agent->cache, .ttl_ms = CACHE_TTL_MS, .body = body
-    };
     self->refs++;
-    if (argos_peer_send (agent->peer, &part, s_on_acquired, ticket) == ARGOS_OK)
+    if (s_say (agent, "agent.acquire", body, s_on_acquired, ticket))
         return true;
     self->refs--;
     free (ticket);
@@ -158,49 +211,41 @@ s_on_evicted (void *arg, const argos_peer_answer_t *answer)
     turn_unref (turn);
 }
 
-void
-turn_let_go (turn_t *self)
+//  What the cache is told of the turn, new
+static json_t *
+s_report (const turn_t *self)
 {
-    agent_t *agent = self->agent;
-    argos_peer_part_t part = {
-        .type = "agent.release", .to = agent->cache, .ttl_ms = CACHE_TTL_MS
-    };
-    bool ends = s_ends_session (self);
-    if (ends) {
-        part.type = "agent.evict";
-        part.body = json_pack ("{s:s, s:b}", "session", self->session, "close", 1);
-    }
-    else if (*self->agent_id) {
-        part.body = json_pack ("{s:s, s:b, s:i, s:{s:I, s:I, s:I}}", "agent_id", self->agent_id,
-            "failed", self->error != NULL, "calls", self->iterations, "usage", "input_tokens",
-            (json_int_t) self->input_tokens, "output_tokens", (json_int_t) self->output_tokens,
-            "cache_read_tokens", (json_int_t) self->cache_read);
-        if (self->moves) //  It ended with another provider than it is for
-            json_object_set_new (part.body, "fallback", json_true ());
-        if (self->stored_rows >= 0)
-            json_object_set_new (part.body, "message_count", json_integer (self->stored_rows));
-        if (self->wanted)
-            json_object_set (part.body, "prompt", self->prompt);
-    }
-    *self->agent_id = 0;
-    if (ends && argos_peer_send (agent->peer, &part, s_on_evicted, self) == ARGOS_OK)
-        self->refs++;
-    else if (!ends && part.body)
-        argos_peer_send (agent->peer, &part, agent_ignore, NULL);
+    json_t *body = json_pack ("{s:s, s:b, s:i, s:{s:I, s:I, s:I}}", "agent_id", self->agent_id,
+        "failed", self->error != NULL, "calls", self->iterations, "usage", "input_tokens",
+        (json_int_t) self->input_tokens, "output_tokens", (json_int_t) self->output_tokens,
+        "cache_read_tokens", (json_int_t) self->cache_read);
+    if (self->moves) //  It ended with another provider than it is for
+        json_object_set_new (body, "fallback", json_true ());
+    if (self->stored_rows >= 0)
+        json_object_set_new (body, "message_count", json_integer (self->stored_rows));
+    if (self->wanted)
+        json_object_set (body, "prompt", self->prompt);
+    return body;
 }
 
 void
-agent_ignore (void *arg, const argos_peer_answer_t *answer)
+turn_let_go (turn_t *self)
 {
-    (void) arg;
-    (void) answer;
+    if (s_ends_session (self)) {
+        json_t *body = json_pack ("{s:s, s:b}", "session", self->session, "close", 1);
+        self->refs++;
+        if (!s_say (self->agent, "agent.evict", body, s_on_evicted, self))
+            self->refs--;
+    }
+    else if (*self->agent_id)
+        s_say (self->agent, "agent.release", s_report (self), NULL, NULL);
+    *self->agent_id = 0;
 }
 
 void
 agent_fresh (agent_t *self)
 {
-    argos_peer_part_t part = { .type = "agent.release", .to = self->cache, .ttl_ms = CACHE_TTL_MS };
-    argos_peer_send (self->peer, &part, agent_ignore, NULL);
+    s_say (self, "agent.release", json_object (), NULL, NULL);
 }
 
 int64_t

@@ -288,8 +288,6 @@ void turn_wait_over (turn_t *self);
 void agent_find_cache (agent_t *self);
 //  Nothing is mid-turn here: we have just started.
 void agent_fresh (agent_t *self);
-//  An answer that changes nothing.
-void agent_ignore (void *arg, const argos_peer_answer_t *answer);
 //  Get the prompt, then tell the turn this event.
 void turn_acquire (turn_t *self, argos_turn_event_t event);
 //  The turn is over.

@@ -19,13 +19,14 @@
 #include <string.h>
 
 #define NAME "cache"
-#define EVENTS "agent.events"
-#define SWEEP_MS 300000   //  Between two sweeps
-#define HOLD_MS 86400000  //  A turn that is longer has lost its worker
-#define STORE_TTL_MS 1000 //  Patience with the store
-#define LOOKS_MAX 256     //  Lookups that wait for it
-#define LOOK_TRIES 3      //  The entry may change meanwhile
-#define WARN_MS 60000     //  Between two warnings of the same kind
+#define EVENTS "agent.events"     //  What we tell
+#define SESSIONS "agent.sessions" //  What we hear
+#define SWEEP_MS 300000           //  Between two sweeps
+#define HOLD_MS 86400000          //  A turn that is longer has lost its worker
+#define STORE_TTL_MS 1000         //  Patience with the store
+#define LOOKS_MAX 256             //  Lookups that wait for it
+#define LOOK_TRIES 3              //  The entry may change meanwhile
+#define WARN_MS 60000             //  Between two warnings of the same kind
 
 //  A lookup that waits for the store
 
@@ -381,7 +382,7 @@ s_on_welcome (void *ctx, bool new_store)
     argos_registry_welcome (self->tools);
     if (self->ready)
         return;
-    argos_peer_subscribe (argos_shell_peer (self->shell), EVENTS, 0);
+    argos_peer_subscribe (argos_shell_peer (self->shell), SESSIONS, 0);
     argos_actor_ready (self->pipe, true);
     self->ready = true;
 }
@@ -406,7 +407,7 @@ s_on_end (void *ctx, const char *topic, int64_t n, bool closed)
     cache_t *self = ctx;
     (void) n;
     (void) closed;
-    self->live = self->live || strcmp (topic, EVENTS) == 0;
+    self->live = self->live || strcmp (topic, SESSIONS) == 0;
 }
 
 static void

@@ -3,7 +3,7 @@
 //
 //  In:    requests agent.acquire, agent.release, agent.evict, agent.list (as the actor of its
 //         name); replies to session.get; entries of the tool registry and of
-//         topic:agent.events (session.ended); pipe: $TERM, SETTINGS
+//         topic:agent.sessions (session.ended); pipe: $TERM, SETTINGS
 //  Out:   READY when the broker has welcomed us, or FAILED; the results of these; agent.dropped on
 //         topic:agent.events, passing; task.close to tools that asked for it
 //  Timer: the sweep, every 300 s, while something is cached

@@ -228,7 +228,7 @@ s_job_tell_ended (job_t *self, const json_t *event)
     if (!name || strcmp (name, "session:end") != 0 || !session)
         return;
     argos_peer_part_t part = { .type = "session.ended",
-        .to = "topic:agent.events",
+        .to = "topic:agent.sessions",
         .body = json_pack ("{s:O}", "session_id", session) };
     argos_peer_publish (argos_shell_peer (self->gateway->shell), NULL, &part);
 }

@@ -22,8 +22,7 @@ def argos(daemon, *words, json_too=True):
 
 def listing(daemon, peer=None):
     own = peer or Peer(daemon.endpoint, "look", daemon.operator)
-    header, _, body = own.ask({"type": "agent.list", "to": CACHE}, {"limit": 1000})
-    assert header["type"] == "agent.list.result", (header, body)
+    body = ask(own, "agent.list", {"limit": 1000})
     if not peer:
         own.close()
     return body
@@ -52,7 +51,11 @@ def welcomed(daemon, name, token):
 
 
 def ask(peer, type_, body):
-    header, _, reply = peer.ask({"type": type_, "to": CACHE}, body)
+    def once():
+        answer = peer.ask({"type": type_, "to": CACHE}, body)
+        return answer if answer[2].get("code") != "busy" else None  # It has no room at the moment
+
+    header, _, reply = wait_until(once)
     assert header["type"] == f"{type_}.result", (header, reply)
     return reply
 
