@@ -240,7 +240,7 @@ static agent_t *
 s_agent_new (zsock_t *pipe, const argos_agent_config_t *config)
 {
     static const char *const types[] = { "turn.request", "turn.stop", "session.end", "session.note",
-        "session.compress", "question.answer", NULL };
+        "session.compress", "question.answer", "delegate.result", NULL };
     agent_t *self = (agent_t *) calloc (1, sizeof *self);
     if (!self)
         abort ();

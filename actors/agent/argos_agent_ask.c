@@ -61,13 +61,16 @@ void
 parts_settle (parts_t *self, const turn_t *turn)
 {
     for (size_t i = 0; i < turn->tool_count; i++)
-        if (turn->tools[i].settling)
+        if (turn->tools[i].settling && turn->tools[i].batch)
+            parts_delegate_settle (self, turn, &turn->tools[i]);
+        else if (turn->tools[i].settling)
             s_settle (self, turn, &turn->tools[i]);
 }
 
 void
 parts_drop_questions (parts_t *self, const turn_t *turn)
 {
+    parts_delegate_drop (self, turn);
     for (size_t i = 0; i < turn->tool_count; i++) {
         const tool_t *tool = &turn->tools[i];
         if (!tool->question || tool->settled)

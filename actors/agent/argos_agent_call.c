@@ -21,8 +21,8 @@ static const char s_restarted[] = "This turn was interrupted by a restart and is
                                   "have run already, and do not restart anything. Go on from what "
                                   "is there, or say where it stopped.";
 
-static int64_t
-s_max_iterations (const turn_t *self)
+int64_t
+turn_max_iterations (const turn_t *self)
 {
     int64_t max = argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations");
     int64_t own = json_integer_value (json_object_get (self->body, "max_iterations"));
@@ -102,7 +102,7 @@ turn_call (turn_t *self)
         turn_event (self, ARGOS_TURN_HOLD);
         return;
     }
-    bool last = self->iterations >= s_max_iterations (self);
+    bool last = self->iterations >= turn_max_iterations (self);
     const char *extra = json_string_value (json_object_get (self->body, "instructions"));
     const char *model = json_string_value (json_object_get (self->body, "model"));
     const back_t *back = &agent->backs[self->back];
@@ -112,6 +112,7 @@ turn_call (turn_t *self)
     if (self->attempt > 1 && asprintf (&note, "%s%s%s", extra ? extra : "",
                                  extra && *extra ? "\n\n" : "", s_restarted) < 0)
         abort ();
+    json_t *tools = delegate_tools_new (self, turn_tools (self));
     argos_request_t request = { .model = model && *model && own ? model : NULL,
         .system = json_string_value (json_object_get (self->prompt, "system")),
         .extra = last   ? s_last_call
@@ -121,7 +122,7 @@ turn_call (turn_t *self)
         .begun = self->begun,
         .adjust = self->adjust,
         .reasoning = json_string_value (json_object_get (self->body, "reasoning")),
-        .tools = last ? NULL : turn_tools (self) };
+        .tools = last ? NULL : tools };
     char seed[64];
     snprintf (seed, sizeof seed, "%s_%d", self->run_id + 4, self->iterations);
     turn_clear_tools (self);
@@ -134,6 +135,7 @@ turn_call (turn_t *self)
     self->call =
         argos_provider_call (back->provider, &request, seed, &handlers, self, argos_shell_now ());
     json_decref (messages);
+    json_decref (tools);
     free (note);
     agent_arm (agent);
 }

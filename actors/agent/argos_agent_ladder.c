@@ -298,7 +298,7 @@ s_tools (turn_t *self, const argos_answer_t *answer)
     self->begun = NULL;
     self->continued = self->nudges = 0;
     self->recalled = self->shown = false;
-    if (self->iterations > argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations"))
+    if (self->iterations > turn_max_iterations (self))
         turn_fail (self, "The turn failed: it needs more steps than are allowed");
     else {
         turn_take_calls (self, answer);

@@ -21,6 +21,21 @@ s_part (parts_t *self, const char *type, json_t *body)
 }
 
 void
+parts_lane (
+    parts_t *self, const char *session, const char *type, const char *id, bool side, json_t *body)
+{
+    size_t at = self->count;
+    snprintf (self->to[at], sizeof self->to[at], "service:turn");
+    snprintf (self->id[at], sizeof self->id[at], "%s", id);
+    snprintf (self->key[at], sizeof self->key[at], "%s", session);
+    argos_peer_part_t *part = s_part (self, type, body);
+    part->durable = true;
+    part->side = part->urgent = side;
+    part->id = self->id[at];
+    part->key = self->key[at];
+}
+
+void
 parts_store (parts_t *self, const char *type, json_t *body)
 {
     snprintf (self->to[self->count], sizeof self->to[0], "store");

@@ -184,9 +184,10 @@ s_calls (parts_t *self, const turn_t *turn)
     s_append (self, turn, rows);
     s_text_entry (self, turn);
     for (size_t i = 0; i < turn->tool_count; i++)
-        if (!turn->tools[i].question && !turn->tools[i].result)
+        if (!turn->tools[i].question && !turn->tools[i].result && !turn->tools[i].batch)
             parts_started (self, turn, &turn->tools[i]);
     parts_ask (self, turn);
+    parts_delegate (self, turn);
 }
 
 static bool
@@ -258,6 +259,7 @@ s_failed (parts_t *self, const turn_t *turn)
     parts_records (self, turn->body);
     s_closed (self, turn->body, turn->run_id);
     parts_entry (self, turn->run_id, "run.failed", true, json_pack ("{s:s}", "error", error));
+    parts_child_over (self, turn, "failed", error);
     char told[ERROR_MAX + HINT_MAX];
     const char *hint = argos_reply_hint (error);
     snprintf (told, sizeof told, "%s%s%s", error, *hint ? "\n" : "", hint);
@@ -286,6 +288,7 @@ s_completed (parts_t *self, const turn_t *turn)
         json_pack ("{s:s, s:o, s:s*}", "output", text, "usage", s_usage (turn), "finish_reason",
             strcmp (turn->finish, "length") == 0 ? turn->finish : NULL));
     parts_answer (self, turn, text);
+    parts_child_over (self, turn, "completed", text);
 }
 
 static void
@@ -334,6 +337,7 @@ s_stopped (parts_t *self, const turn_t *turn)
         s_account (self, turn);
         parts_records (self, turn->body);
         s_cancelled (self, turn->body, turn->run_id, turn_own_mail (turn));
+        parts_child_over (self, turn, "interrupted", turn->text ? turn->text : "");
     }
     for (size_t i = 0; i < turn->mail_count; i++)
         if (turn->mails[i].end) {

@@ -67,6 +67,7 @@ typedef struct {
     int64_t seq;  //  Its place in the lane
     json_t *body; //  Its body
     bool taking;  //  In the commit in flight
+    bool used;    //  The call knows it
 } reply_t;
 
 //  A tool call of the newest answer
@@ -84,13 +85,15 @@ typedef struct {
     bool sent;            //  tool.call has been sent
     bool storing, stored; //  Its result is in the commit in flight; is stored
     json_t *question;     //  What is asked of people, as its record is to be; NULL = nothing
-    json_t *verdict;      //  The same with what became of it; NULL = nothing yet
-    int64_t version;      //  Of its record as it was read, 0 = not read
-    bool denied;          //  We have refused it before it began
-    bool taken;           //  Somebody has answered; the answer itself is on its way to us
-    bool allowed;         //  It was asked for, and may be run
-    bool settling;        //  What became of it is in the commit in flight
-    bool settled;         //  That is stored
+    json_t *batch;   //  Turns of others whose ends are its result, as their record; NULL = none
+    bool moved;      //  It is another one than its record
+    json_t *verdict; //  The same with what became of it; NULL = nothing yet
+    int64_t version; //  Of its record as it was read, 0 = not read
+    bool denied;     //  We have refused it before it began
+    bool taken;      //  Somebody has answered; the answer itself is on its way to us
+    bool allowed;    //  It was asked for, and may be run
+    bool settling;   //  What became of it is in the commit in flight
+    bool settled;    //  That is stored
 } tool_t;
 
 //  A provider of the agent: the first one, or one that stands in for it
@@ -114,6 +117,7 @@ struct turn {
     unsigned refs;                       //  Outstanding answers that name this turn
     char session[257], run_id[37];       //  Ids; run_id "" when the head is a stop
     char key[1025];                      //  Lane
+    int64_t begun_ms;                    //  When this lease began, monotonic
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
     json_t *settings;                    //  Settings that it began with
@@ -255,6 +259,25 @@ void turn_found (turn_t *self);
 //  All that a turn needs is here: this event, unless it has been stopped meanwhile.
 void turn_ready (turn_t *self, argos_turn_event_t event);
 
+//  argos_agent_delegate.c
+//  A call of delegate_task: its batch, or a result that says why there is none.
+void turn_delegate (turn_t *self, tool_t *tool);
+//  The batch of an open call from its record; false when that is none, or used up.
+bool delegate_restore (tool_t *tool, const json_t *record);
+//  The end of a child (delegate.result); false when it is none of this batch, or is there already.
+bool delegate_use (tool_t *tool, const json_t *body);
+//  Whether a turn may use a tool, for a child has not all; and the list of its tools, new.
+bool delegate_may (const turn_t *self, const char *name);
+json_t *delegate_tools_new (const turn_t *self, json_t *told);
+//  At the deadline who has not ended counts as that.
+void delegate_expire (tool_t *tool, int64_t now);
+//  Parts: the children of the calls; what has changed of a batch; the stop of those that are left;
+//  the end of a turn that is a child.
+void parts_delegate (parts_t *self, const turn_t *turn);
+void parts_delegate_settle (parts_t *self, const turn_t *turn, const tool_t *tool);
+void parts_delegate_drop (parts_t *self, const turn_t *turn);
+void parts_child_over (parts_t *self, const turn_t *turn, const char *state, const char *summary);
+
 //  argos_agent_grants.c
 //  Reads what has been allowed; then turn_decide.
 void turn_read_grants (turn_t *self);
@@ -328,6 +351,8 @@ void turn_answered (turn_t *self, argos_answer_t *answer, argos_answer_kind_t ki
 void turn_drop_scaffold (turn_t *self);
 
 //  argos_agent_call.c
+//  Calls of the model that this turn may make.
+int64_t turn_max_iterations (const turn_t *self);
 //  The call again, after a while.
 void turn_again (turn_t *self, int64_t wait_ms);
 void turn_call (turn_t *self);
@@ -379,6 +404,9 @@ void turn_pump (turn_t *self);
 //  adapter of the chat, and a message to that chat (its body without the chat is stolen; false =
 //  there is none).
 void parts_store (parts_t *self, const char *type, json_t *body);
+//  And a message to the lane of a session; a side message is urgent.
+void parts_lane (
+    parts_t *self, const char *session, const char *type, const char *id, bool side, json_t *body);
 void parts_entry (parts_t *self, const char *run_id, const char *type, bool last, json_t *body);
 //  The records that a turn.request wants stored with the end of its turn.
 void parts_records (parts_t *self, const json_t *request);

@@ -15,6 +15,8 @@
 
 #define TIMEOUT_S 300     //  Of a question without settings
 #define PREVIEW_MAX 1500  //  Bytes of a call that people see before they allow it
+#define QUESTIONS_MAX 8   //  Of one answer of the model: a commit has 64 parts
+#define SETTLED_MAX 4     //  Settled by one commit, likewise
 #define CLARIFY_CHOICES 4 //  Choices that the model may offer
 
 static const char s_denied[] = "BLOCKED: The user has denied this. It was not run. Do not try it "
@@ -39,6 +41,8 @@ s_can_ask (const turn_t *self)
 {
     const json_t *source = json_object_get (self->body, "source");
     const char *platform = json_string_value (json_object_get (source, "platform"));
+    if (json_object_get (self->body, "parent"))
+        return false; //  A delegate has nobody to ask
     return json_object_get (self->body, "deliver") ||
            (platform && strcmp (platform, "api_server") == 0);
 }
@@ -57,6 +61,15 @@ s_allowed_new (const turn_t *self)
     return json_is_string (user) && json_string_length (user) ? json_pack ("[O]", user) : NULL;
 }
 
+static size_t
+s_asked (const turn_t *self)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->tool_count; i++)
+        count += self->tools[i].question != NULL;
+    return count;
+}
+
 static void
 s_ask (turn_t *self, tool_t *tool, argos_question_t *members)
 {
@@ -64,6 +77,12 @@ s_ask (turn_t *self, tool_t *tool, argos_question_t *members)
     argos_question_id (self->run_id, tool->id, id);
     argos_question_hash (tool->name, tool->arguments, hash);
     json_t *allowed = s_allowed_new (self);
+    if (s_asked (self) >= QUESTIONS_MAX) {
+        json_decref (allowed);
+        tool_set_result (
+            tool, tool_result ("error", "Too many questions at a time. It was not run."));
+        return;
+    }
     members->id = id;
     members->session_id = self->session;
     members->run_id = self->run_id;
@@ -177,8 +196,14 @@ turn_decide (turn_t *self)
         tool->denied = tool->denied || tool->result;
         if (tool->broken || tool->result || tool->question || !tool->known)
             continue;
-        if (strcmp (tool->name, "clarify") == 0)
+        if (!delegate_may (self, tool->name)) {
+            tool->denied = true;
+            tool_set_result (tool, tool_result ("blocked", "A delegate has not this tool."));
+        }
+        else if (strcmp (tool->name, "clarify") == 0)
             s_clarify (self, tool);
+        else if (strcmp (tool->name, "delegate_task") == 0)
+            turn_delegate (self, tool);
         else if (!s_judge (self, tool)) {
             turn_read_grants (self);
             return;
@@ -190,22 +215,45 @@ turn_decide (turn_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  The questions of an earlier lease
 
+static bool
+s_is_delegate (const json_t *call)
+{
+    const char *name =
+        json_string_value (json_object_get (json_object_get (call, "function"), "name"));
+    return name && strcmp (name, "delegate_task") == 0;
+}
+
+static bool
+s_restore_question (tool_t *tool, const json_t *record)
+{
+    argos_question_t question;
+    json_t *value = json_object_get (record, "value");
+    if (!argos_question_read (&question, value) || strcmp (question.call_id, tool->id) != 0 ||
+        json_object_get (value, "used"))
+        return false;
+    tool->taken = strcmp (question.state, "answered") == 0;
+    if (!tool->taken && strcmp (question.state, "open") != 0)
+        return false;
+    tool->question = json_incref (value);
+    tool->version = json_integer_value (json_object_get (record, "version"));
+    return true;
+}
+
 //  The call waits as before, unless its answer has been used
 static void
 s_restore (turn_t *self, const json_t *call, const json_t *record)
 {
-    argos_question_t question;
-    json_t *value = json_object_get (record, "value");
-    const char *id = json_string_value (json_object_get (call, "id"));
     const json_t *function = json_object_get (call, "function");
-    if (!argos_question_read (&question, value) || strcmp (question.call_id, id) != 0 ||
-        json_object_get (value, "used") || self->tool_count == ARGOS_ANSWER_CALLS)
+    if (self->tool_count == ARGOS_ANSWER_CALLS)
         return;
-    bool taken = strcmp (question.state, "answered") == 0;
-    if (!taken && strcmp (question.state, "open") != 0)
+    tool_t *tool = &self->tools[self->tool_count];
+    snprintf (tool->id, sizeof tool->id, "%s", json_string_value (json_object_get (call, "id")));
+    if (!(s_is_delegate (call) ? delegate_restore (tool, record)
+                               : s_restore_question (tool, record))) {
+        *tool = (tool_t){ 0 };
         return;
-    tool_t *tool = &self->tools[self->tool_count++];
-    snprintf (tool->id, sizeof tool->id, "%s", id);
+    }
+    self->tool_count++;
     snprintf (tool->name, sizeof tool->name, "%s",
         json_string_value (json_object_get (function, "name")));
     const char *arguments = json_string_value (json_object_get (function, "arguments"));
@@ -213,9 +261,7 @@ s_restore (turn_t *self, const json_t *call, const json_t *record)
     if (!tool->arguments)
         tool->arguments = json_object ();
     tool->known = true;
-    tool->question = json_incref (value);
-    tool->version = json_integer_value (json_object_get (record, "version"));
-    tool->taken = taken;
+    tool->denied = tool->batch != NULL;
     self->calls_stored = true;
 }
 
@@ -256,7 +302,8 @@ s_find (turn_t *self, json_t *call)
     argos_question_key (self->session, id, key);
     argos_peer_part_t part = { .type = "record.get",
         .to = "store",
-        .body = json_pack ("{s:s, s:s}", "space", ARGOS_QUESTION_SPACE, "key", key) };
+        .body = json_pack ("{s:s, s:s}", "space",
+            s_is_delegate (call) ? "delegate" : ARGOS_QUESTION_SPACE, "key", key) };
     self->refs++;
     self->finding++;
     if (argos_peer_send (self->agent->peer, &part, s_on_record, ticket) == ARGOS_OK)
@@ -290,7 +337,7 @@ turn_find_questions (turn_t *self)
 bool
 tool_waits (const tool_t *tool)
 {
-    return tool->question && !tool->verdict;
+    return (tool->question || tool->batch) && !tool->verdict;
 }
 
 void
@@ -379,7 +426,8 @@ s_tool_of (turn_t *self, const json_t *body)
 {
     const char *id = json_string_value (json_object_get (body, "question_id"));
     for (size_t i = 0; i < self->tool_count; i++) {
-        const char *own = json_string_value (json_object_get (self->tools[i].question, "id"));
+        const json_t *asked = self->tools[i].batch ? self->tools[i].batch : self->tools[i].question;
+        const char *own = json_string_value (json_object_get (asked, "id"));
         if (id && own && strcmp (id, own) == 0)
             return &self->tools[i];
     }
@@ -391,7 +439,10 @@ turn_match_replies (turn_t *self)
 {
     for (size_t i = 0; i < self->reply_count; i++) {
         tool_t *tool = s_tool_of (self, self->replies[i].body);
-        if (tool && tool_waits (tool))
+        if (tool && tool->batch)
+            self->replies[i].used =
+                delegate_use (tool, self->replies[i].body) || self->replies[i].used;
+        else if (tool && tool_waits (tool))
             s_use (tool, self->replies[i].body);
     }
 }
@@ -400,14 +451,20 @@ turn_match_replies (turn_t *self)
 void
 turn_mark_replies (turn_t *self)
 {
+    size_t count = 0;
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
-        tool->settling =
-            tool->verdict && !tool->settled && (tool->allowed || tool->storing || tool->stored);
+        tool->settling = !tool->settled && (tool->verdict || tool->moved) &&
+                         (tool->allowed || tool->storing || tool->stored || tool->moved);
+        if (tool->settling && tool->verdict && tool->batch && !tool->storing)
+            tool->settling = false; //  With its result, which waits for those before it
+        tool->settling = tool->settling && count < SETTLED_MAX;
+        count += tool->settling;
     }
     for (size_t i = 0; i < self->reply_count; i++) {
         const tool_t *tool = s_tool_of (self, self->replies[i].body);
-        self->replies[i].taking = !tool || tool->settling || tool->settled;
+        self->replies[i].taking = !tool || tool->settling || tool->settled ||
+                                  (tool->batch && !tool_waits (tool) && !self->replies[i].used);
     }
 }
 
@@ -438,7 +495,9 @@ turn_replies_settled (turn_t *self, bool stored)
     self->reply_count = kept;
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
-        tool->settled = tool->settled || (tool->settling && stored);
+        tool->settled = tool->settled || (tool->settling && stored && !tool_waits (tool));
+        if (tool->settling && stored)
+            tool->moved = false;
         if (tool->settling && stored && tool->allowed) { //  It may have been more than this once
             json_decref (self->grants);
             self->grants = NULL;
@@ -465,7 +524,8 @@ s_first_deadline (const turn_t *self)
     int64_t first = 0;
     for (size_t i = 0; i < self->tool_count; i++) {
         const tool_t *tool = &self->tools[i];
-        int64_t deadline = json_integer_value (json_object_get (tool->question, "deadline"));
+        int64_t deadline = json_integer_value (
+            json_object_get (tool->batch ? tool->batch : tool->question, "deadline"));
         if (tool_waits (tool) && (!first || deadline < first))
             first = deadline;
     }
@@ -498,7 +558,8 @@ turn_expire (turn_t *self)
     int64_t now = argos_shell_wall ();
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
-        if (tool_waits (tool) && tool->version && !tool->taken &&
+        delegate_expire (tool, now);
+        if (tool->question && tool_waits (tool) && tool->version && !tool->taken &&
             json_integer_value (json_object_get (tool->question, "deadline")) <= now)
             s_settle (tool, argos_question_settle (tool->question, "expired", NULL, NULL, NULL));
     }
@@ -509,7 +570,7 @@ void
 turn_wait_over (turn_t *self)
 {
     for (size_t i = 0; i < self->tool_count; i++)
-        if (tool_waits (&self->tools[i]) && !self->tools[i].version) {
+        if (self->tools[i].question && tool_waits (&self->tools[i]) && !self->tools[i].version) {
             turn_event (self, ARGOS_TURN_PARK);
             return;
         }

@@ -28,6 +28,7 @@ turn_clear_tools (turn_t *self)
         json_decref (self->tools[i].arguments);
         json_decref (self->tools[i].result);
         json_decref (self->tools[i].question);
+        json_decref (self->tools[i].batch);
         json_decref (self->tools[i].verdict);
         self->tools[i] = (tool_t){ 0 };
     }
@@ -152,7 +153,7 @@ turn_run_tools (turn_t *self)
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
         char error[1024];
-        if (tool->result || tool->question)
+        if (tool->result || tool->question || tool->batch)
             continue;
         if (!tool->known) {
             snprintf (error, sizeof error, "There is no tool of that name. Tools: %s.",
@@ -207,7 +208,7 @@ turn_check_results (turn_t *self)
         const tool_t *tool = &self->tools[i];
         all = all && tool->stored;
         some = some || (tool->result && !tool->stored && tool_in_order (self, i)) ||
-               (tool->verdict && !tool->settled);
+               ((tool->verdict || tool->moved) && !tool->settled);
         waits = waits || tool_waits (tool);
         busy = busy || (!tool->stored && !tool_waits (tool));
     }

@@ -63,6 +63,12 @@ s_steer (turn_t *self, const argos_peer_msg_t *msg)
     turn_event (self, s_stopping (self) ? ARGOS_TURN_STOP : ARGOS_TURN_CLEAR);
 }
 
+static bool
+s_is_reply (const argos_peer_msg_t *msg)
+{
+    return strcmp (msg->type, "question.answer") == 0 || strcmp (msg->type, "delegate.result") == 0;
+}
+
 //  The same holds for an answer that no call waits for
 static void
 s_reply (turn_t *self, const argos_peer_msg_t *msg)
@@ -74,7 +80,7 @@ s_reply (turn_t *self, const argos_peer_msg_t *msg)
 void
 turn_mail (turn_t *self, const argos_peer_msg_t *msg)
 {
-    if (strcmp (msg->type, "question.answer") == 0) {
+    if (s_is_reply (msg)) {
         s_reply (self, msg);
         return;
     }
@@ -98,7 +104,7 @@ turn_mail (turn_t *self, const argos_peer_msg_t *msg)
 void
 turn_head_mail (turn_t *self, const argos_peer_msg_t *msg)
 {
-    if (strcmp (msg->type, "question.answer") != 0)
+    if (!s_is_reply (msg))
         s_add_mail (self, msg);
     turn_event (self, ARGOS_TURN_STOP);
 }

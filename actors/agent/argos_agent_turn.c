@@ -36,6 +36,7 @@ turn_new (agent_t *agent, const argos_peer_msg_t *msg)
     self->unknown = json_array ();
     self->queued = json_array ();
     self->finish = "stop";
+    self->begun_ms = argos_shell_now ();
     self->compact = strcmp (msg->type, "session.compress") == 0;
     self->user_stored = self->compact; //  Nobody says anything
     self->back = agent_back_first (agent, argos_shell_now ());
