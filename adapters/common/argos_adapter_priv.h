@@ -49,6 +49,7 @@ struct argos_adapter_turn {
     char *id;                            //  Of the message that shows it, NULL = none
     bool busy;                           //  A draft is on its way
     bool dirty;                          //  There is more than is shown
+    bool old;                            //  It began before us: there may be a record of its draft
     bool running, ended, followed;       //  What is known of the turn
     int failures;                        //  Drafts that have failed
     int64_t next_ms;                     //  No draft before

@@ -19,6 +19,7 @@
 #define TEXT_MAX 65536           //  Bytes of a draft
 #define FAILURES_MAX 3           //  Then there is no draft
 #define ENDED_MS 60000           //  How long a turn is known after its end
+#define READ_TTL_MS 10000        //  Patience with the store
 #define LEAST 24                 //  Bytes of a text that is shown
 #define DRAFT_KEEP_MS 86400000LL //  A record of a draft
 
@@ -110,6 +111,52 @@ s_arm_draft (argos_adapter_turn_t *turn)
         argos_adapter_timer (turn->adapter, &turn->draft, turn->next_ms);
 }
 
+//  Something that was on its way has arrived: who waits for it goes on, else the next draft.
+
+static void
+s_arrived (argos_adapter_turn_t *turn)
+{
+    argos_delivery_t *waiter = turn->waiter;
+    turn->busy = false;
+    turn->waiter = NULL;
+    if (waiter)
+        argos_delivery_go (waiter); //  Takes the draft
+    else
+        s_arm_draft (turn);
+}
+
+//  A turn that began before us may have a message already.
+
+static void
+s_on_looked (void *arg, const argos_peer_answer_t *answer)
+{
+    argos_adapter_turn_t *turn = arg;
+    const json_t *record = json_object_get (answer->body, "record");
+    const char *id = argos_adapter_member (json_object_get (record, "value"), "id");
+    if (turn->adapter->closing)
+        return;
+    turn->old = false;
+    if (answer->code == ARGOS_OK && *id && !turn->id)
+        turn->id = argos_adapter_copy (id);
+    s_arrived (turn);
+}
+
+static void
+s_look (argos_adapter_turn_t *turn)
+{
+    argos_adapter_t *self = turn->adapter;
+    argos_peer_part_t part = { .type = "record.get",
+        .to = "store",
+        .ttl_ms = READ_TTL_MS,
+        .body = json_pack ("{s:s,s:o}", "space", self->space, "key",
+            json_sprintf ("%s/draft/%s", self->account, turn->run_id)) };
+    turn->busy = true;
+    if (argos_peer_send (self->peer, &part, s_on_looked, turn) != ARGOS_OK) {
+        argos_peer_answer_t answer = { .code = ARGOS_BUSY, .reason = "", .part = -1, .type = "" };
+        s_on_looked (turn, &answer);
+    }
+}
+
 static void
 s_on_draft (void *arg)
 {
@@ -118,6 +165,10 @@ s_on_draft (void *arg)
     int64_t now = argos_shell_now ();
     if (turn->ended || turn->busy || !self->serving || !turn->text || turn->size < LEAST)
         return;
+    if (turn->old) {
+        s_look (turn);
+        return;
+    }
     int64_t due_ms = argos_rate_due (self->rate, turn->chat_id, now);
     if (due_ms > now) {
         turn->next_ms = due_ms;
@@ -165,12 +216,7 @@ argos_adapter_drafted (argos_adapter_t *self, void *handle, const char *id, int6
     turn->failures = id ? 0 : turn->failures + 1;
     if (wait_ms > 0 && now + wait_ms > turn->next_ms)
         turn->next_ms = now + wait_ms;
-    argos_delivery_t *waiter = turn->waiter;
-    turn->waiter = NULL;
-    if (waiter)
-        argos_delivery_go (waiter); //  Takes the draft, and the turn goes
-    else
-        s_arm_draft (turn);
+    s_arrived (turn);
     argos_adapter_arm (self);
 }
 
@@ -255,6 +301,7 @@ s_new (argos_adapter_t *self, const json_t *body)
         abort ();
     turn->adapter = self;
     turn->segment = -1;
+    turn->old = !self->late;
     snprintf (turn->run_id, sizeof turn->run_id, "%s", argos_adapter_member (body, "turn"));
     turn->chat_id = argos_adapter_copy (argos_adapter_member (body, "chat_id"));
     turn->thread_id = argos_adapter_copy (argos_adapter_member (body, "thread_id"));

@@ -237,6 +237,8 @@ s_set_options (argos_http_call_t *call, const argos_http_request_t *request)
         curl_easy_setopt (easy, CURLOPT_OPENSOCKETFUNCTION, argos_http_on_open);
     if (request->guarded)
         curl_easy_setopt (easy, CURLOPT_OPENSOCKETDATA, call);
+    if (request->guarded) //  A proxy would connect for us
+        curl_easy_setopt (easy, CURLOPT_PROXY, "");
     if (request->part_count)
         s_set_parts (call, request);
     else if (request->body)

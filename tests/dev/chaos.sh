@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+#  5,000 messages to Telegram's fake and back under all its faults, kill -9 of the adapter every 2 s, and a count: ./dev chaos [MESSAGES] [SEED] [KILL_S]
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+
+./dev build
+ARGOS_BUILD=$PWD/build exec /usr/bin/python3 -B tests/system/chaos.py "$@"

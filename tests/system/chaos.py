@@ -1,0 +1,170 @@
+"""Chaos on a chat platform: messages in and answers out, under all faults at once, while the adapter is killed again and again.
+
+    chaos.py [MESSAGES [SEED [KILL_S]]]
+
+argosd runs with --isolate, so that the adapter is a process of its own: that one gets kill -9. Counted at the end, of each message: how many turns
+it made (one), and what became of the answer: there once; there more than once, all but one marked as a possible repetition; or reported as
+unknown. Anything else (missing, twice without a mark, two turns) fails. What is left over of a text that was being written when the adapter died is counted apart.
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+from conftest import BUILD, Argosd  # noqa: E402
+from fake_telegram import FakeTelegram  # noqa: E402
+
+FAULTS = ["429:1", "500", "502", "drop_before", "drop_after", "partial", "delay:0.2", "slow"]
+MARK = "♻️"
+AHEAD = 200  # Messages without an answer at a time
+
+
+def children(pid, words):
+    """Processes below pid whose command line has these words."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            try:
+                if words in pathlib.Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode():
+                    found.append(int(child))
+            except OSError:
+                pass
+    return found
+
+
+class Killer(threading.Thread):
+    """kill -9 of the adapter every `every` seconds, once it is there."""
+
+    def __init__(self, daemon, every):
+        super().__init__(daemon=True)
+        self.process, self.every, self.kills, self.end = daemon.process.pid, every, 0, threading.Event()
+
+    def run(self):
+        while not self.end.wait(self.every):
+            for pid in children(self.process, "--only telegram.main"):
+                os.kill(pid, signal.SIGKILL)
+                self.kills += 1
+
+
+class Chaos:
+    def __init__(self, messages, seed, every, rate=0.08):
+        self.messages, self.random, self.every, self.rate, self.seed = messages, random.Random(seed), every, rate, seed
+        self.chats = [5000 + number for number in range(min(50, messages))]
+
+    def run(self, home):
+        with FakeTelegram() as self.fake:
+            for chat in self.chats:
+                self.fake.private(chat, f"P{chat}")
+            for method in ("sendMessage|editMessageText|sendChatAction", "getUpdates|getMe|setMyCommands|deleteWebhook"):
+                self.fake.faults.add(method, "", rate=self.rate, of=FAULTS, seed=self.seed)
+            (pathlib.Path(home) / "argos.yaml").write_text(
+                f"platforms:\n  telegram:\n    token: env:TELEGRAM_BOT_TOKEN\n    base_url: {self.fake.url}\n")
+            daemon = Argosd(home)
+            daemon.start("--isolate", env={"TELEGRAM_BOT_TOKEN": self.fake.bot.token})
+            try:
+                killer = Killer(daemon, self.every)
+                killer.start()
+                begun = time.monotonic()
+                self.talk()
+                self.settle(lambda: self.answered() >= self.messages, 600)
+                seconds = time.monotonic() - begun
+                killer.end.set()
+                killer.join()
+                self.fake.faults.clear()
+                self.settle(lambda: not self.waiting(daemon), 120)
+                report = {**self.count(daemon), "kills": killer.kills, "faults": sum(self.fake.faults.met.values()),
+                          "seconds": round(seconds, 1), "a_second": round(self.messages / seconds, 1)}
+                assert daemon.stop() == 0, daemon.text()
+                return report
+            finally:
+                daemon.close()
+
+    def talk(self):
+        for number in range(self.messages):
+            self.settle(lambda number=number: self.answered() > number - AHEAD, 600)
+            self.fake.duplicate = int(self.random.random() < 0.1)
+            self.fake.say(self.chats[number % len(self.chats)], f"m{number}. and some more words, so that it is shown while it is written")
+
+    def settle(self, condition, deadline_s):
+        """Wait; whatever is late is found by the count."""
+        with self.fake.changed:
+            end = time.monotonic() + deadline_s
+            while not condition() and time.monotonic() < end:
+                self.fake.changed.wait(0.2)
+
+    def said(self):
+        """{number of a message: [texts of bots about it]}."""
+        found = {}
+        for chat in self.chats:
+            for message in list(self.fake.chats[chat].messages.values()):
+                number = re.search(r"m(\d+)\.", message.get("text", "")) if message["from"]["is_bot"] else None
+                if number:
+                    found.setdefault(int(number.group(1)), []).append(message["text"])
+        return found
+
+    def answered(self):
+        return sum(any("\u258c" not in text for text in texts) for texts in self.said().values())
+
+    def query(self, daemon, sql):
+        done = subprocess.run([BUILD / "argos", "db", "query", sql, "--json", "--home", daemon.home], capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+
+    def waiting(self, daemon):
+        done = subprocess.run([BUILD / "argos", "services", "--json", "--home", daemon.home], capture_output=True, text=True, check=True)
+        rows = json.loads(done.stdout)
+        rows = rows.get("services", rows) if isinstance(rows, dict) else rows
+        return sum(row["waiting"] for row in rows if row["name"] in ("deliver.telegram.main", "gateway", "turn"))
+
+    def count(self, daemon):
+        said = self.said()
+        runs = self.query(daemon, "SELECT count(*) AS runs FROM runs")
+        report = {"messages": self.messages, "runs": next(iter(self.values(runs))), "once": 0, "marked": 0, "unknown": 0, "missing": [],
+                  "twice": [], "drafts_left": 0}
+        unknown = next(iter(self.values(self.query(daemon, "SELECT count(*) AS n FROM receipts WHERE state = 'unknown'"))))
+        for number in range(self.messages):
+            texts = said.get(number, [])
+            final = [text for text in texts if "\u258c" not in text]
+            plain = [text for text in final if not text.startswith(MARK)]
+            report["drafts_left"] += len(texts) - len(final)
+            if not final:
+                report["missing"].append(number)
+            elif len(plain) > 1:
+                report["twice"].append((number, texts))
+            elif len(final) == 1:
+                report["once"] += 1
+            else:
+                report["marked"] += 1
+        report["unknown"] = unknown
+        report["good"] = not report["twice"] and len(report["missing"]) <= unknown and report["runs"] == self.messages
+        return report
+
+    @staticmethod
+    def values(rows):
+        """Whatever the form of a result is, its numbers."""
+        for row in rows:
+            for value in row.values() if isinstance(row, dict) else row:
+                if isinstance(value, int):
+                    yield value
+                elif isinstance(value, list):
+                    yield from Chaos.values(value)
+
+
+def main():
+    words = [int(word) for word in sys.argv[1:]]
+    messages, seed, every = (words + [5000, 1, 2][len(words):])[:3]
+    with tempfile.TemporaryDirectory(prefix="argos-") as home:
+        report = Chaos(messages, seed, every).run(home)
+    print(json.dumps(report))
+    sys.exit(0 if report["good"] else 1)
+
+
+if __name__ == "__main__":
+    main()

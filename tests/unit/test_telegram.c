@@ -1,0 +1,171 @@
+//  test_telegram - what updates and refusals of the Bot API are to us.
+
+#include "argos_json.h"
+#include "argos_tg_error.h"
+#include "argos_tg_read.h"
+#include "argos_tg_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static json_t *
+s_json (const char *text)
+{
+    char copy[4096];
+    size_t size = strlen (text);
+    assert_true (size < sizeof copy);
+    for (size_t i = 0; i <= size; i++)
+        copy[i] = text[i] == '\'' ? '"' : text[i];
+    json_t *value = json_loads (copy, 0, NULL);
+    assert_non_null (value);
+    return value;
+}
+
+//  Of a group's message (without braces): why it is not for us, NULL = it is; its text in target.
+
+static const char *
+s_group (const char *settings, const char *message, char *target, size_t size)
+{
+    char text[3000];
+    snprintf (text, sizeof text,
+        "{'update_id':1,'message':{'message_id':5,'from':{'id':7,'first_name':'Ana'},"
+        "'chat':{'id':-100,'type':'supergroup','title':'Lab'},%s}}",
+        message);
+    json_t *update = s_json (text), *all = s_json (settings);
+    argos_tg_who_t who = { .account = "main", .id = 99, .username = "my_bot", .settings = all };
+    argos_tg_in_t in;
+    argos_tg_read (update, &who, &in);
+    *target = 0;
+    if (in.kind == ARGOS_TG_MESSAGE)
+        snprintf (target, size, "%s",
+            json_string_value (json_object_get (json_object_get (in.message, "body"), "text")));
+    const char *why = in.kind == ARGOS_TG_MESSAGE ? NULL : in.why;
+    argos_tg_in_clear (&in);
+    json_decref (update);
+    json_decref (all);
+    return why;
+}
+
+static void
+test_whom_a_group_addresses (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *settings, *message, *why, *text;
+    } rows[] = {
+        { "{}", "'text':'hello'", "not_addressed", "" },
+        { "{}",
+            "'text':'mail my_bot@x "
+            "@my_bot2','entities':[{'type':'mention','offset':14,'length':8}]",
+            "not_addressed", "" },
+        { "{}",
+            "'text':'\U0001F44D\U0001F44D @My_Bot do','entities':[{'type':'mention','offset':5,"
+            "'length':7}]",
+            NULL, "\U0001F44D\U0001F44D  do" },
+        { "{}",
+            "'text':'Bo "
+            "do','entities':[{'type':'text_mention','offset':0,'length':2,'user':{'id':99}}]",
+            NULL, "do" },
+        { "{}",
+            "'text':'/status@my_bot "
+            "now','entities':[{'type':'bot_command','offset':0,'length':14}]",
+            NULL, "/status now" },
+        { "{}",
+            "'text':'/status@other now','entities':[{'type':'bot_command','offset':0,'length':13}]",
+            "other_command", "" },
+        { "{}", "'text':'/status','entities':[{'type':'bot_command','offset':0,'length':7}]", NULL,
+            "/status" },
+        { "{}", "'text':'/unheard_of','entities':[{'type':'bot_command','offset':0,'length':11}]",
+            "not_addressed", "" },
+        { "{}", "'text':'yes','reply_to_message':{'message_id':1,'from':{'id':99}}", NULL, "yes" },
+        { "{}", "'text':'yes','reply_to_message':{'message_id':1,'from':{'id':98}}",
+            "not_addressed", "" },
+        { "{'platforms':{'telegram':{'require_mention':false}}}", "'text':'hello'", NULL, "hello" },
+        { "{'platforms':{'telegram':{'free_response_chats':[-100]}}}", "'text':'hello'", NULL,
+            "hello" },
+        { "{'platforms':{'telegram':{'mention_patterns':['^argos[,:]','(']}}}",
+            "'text':'Argos, hello'", NULL, "Argos, hello" },
+        { "{'platforms':{'telegram':{'require_mention':false,'exclusive_mentions':true}}}",
+            "'text':'@otherbot hi','entities':[{'type':'mention','offset':0,'length':9}]",
+            "other_bot", "" },
+        { "{'platforms':{'telegram':{'require_mention':false,'ignored_threads':['17']}}}",
+            "'text':'hi','message_thread_id':17,'is_topic_message':true", "ignored_thread", "" },
+        { "{'platforms':{'telegram':{'require_mention':false,'allowed_topics':['18']}}}",
+            "'text':'hi','message_thread_id':17,'is_topic_message':true", "other_topic", "" },
+        { "{'platforms':{'telegram':{'require_mention':false}}}", "'new_chat_title':'x'", "empty",
+            "" },
+        { "{'platforms':{'telegram':{'require_mention':false}}}",
+            "'location':{'latitude':1.5,'longitude':-2}", NULL, "1.500000, -2.000000" },
+        { "{'platforms':{'telegram':{'require_mention':false}}}",
+            "'text':'x','entities':[{'type':'mention','offset':-4,'length':99999999999}]", NULL,
+            "x" },
+    };
+    char text[256];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *why = s_group (rows[i].settings, rows[i].message, text, sizeof text);
+        if (rows[i].why)
+            assert_string_equal (why ? why : "", rows[i].why);
+        else
+            assert_null (why);
+        assert_string_equal (text, rows[i].text);
+    }
+}
+
+static void
+test_what_refusals_mean (void **state)
+{
+    (void) state;
+    static const struct {
+        int code;
+        const char *text;
+        argos_tg_error_t meaning;
+    } rows[] = {
+        { 429, "Too Many Requests: retry after 27", ARGOS_TG_WAIT },
+        { 401, "Unauthorized", ARGOS_TG_FATAL },
+        { 409, "Conflict: terminated by other getUpdates request", ARGOS_TG_CONFLICT },
+        { 409, "Conflict: can't use getUpdates method while webhook is active", ARGOS_TG_WEBHOOK },
+        { 400, "Bad Request: can't parse entities: Character '.' is reserved",
+            ARGOS_TG_NO_ENTITIES },
+        { 400, "Bad Request: MESSAGE IS NOT MODIFIED: x", ARGOS_TG_SAME },
+        { 400, "Bad Request: message to edit not found", ARGOS_TG_GONE },
+        { 400, "Bad Request: message is too long", ARGOS_TG_TOO_LONG },
+        { 400, "Bad Request: message text is empty", ARGOS_TG_EMPTY },
+        { 400, "Bad Request: message to be replied not found", ARGOS_TG_NO_REPLY },
+        { 400, "Bad Request: message thread not found", ARGOS_TG_NO_THREAD },
+        { 400, "Bad Request: TOPIC_CLOSED", ARGOS_TG_CLOSED },
+        { 400, "Bad Request: group chat was upgraded to a supergroup chat", ARGOS_TG_MIGRATED },
+        { 403, "Forbidden: bot was blocked by the user", ARGOS_TG_DEAD },
+        { 400, "Bad Request: chat not found", ARGOS_TG_DEAD },
+        { 400, "Bad Request: PHOTO_INVALID_DIMENSIONS", ARGOS_TG_FILE },
+        { 400, "Bad Request: query is too old", ARGOS_TG_IGNORE },
+        { 400, "Bad Request: something new", ARGOS_TG_REFUSED },
+        { 500, "Internal Server Error", ARGOS_TG_BROKEN },
+        { 502, NULL, ARGOS_TG_BROKEN },
+        { 404, NULL, ARGOS_TG_REFUSED },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal (argos_tg_error (rows[i].code, rows[i].text), rows[i].meaning);
+}
+
+static void
+test_places_in_a_text (void **state)
+{
+    (void) state;
+    assert_int_equal (argos_tg_units ("a\u00E9\u20AC\U0001F44D"), 5);
+    assert_int_equal (argos_tg_offset ("\U0001F44Dx", 2), 4);
+    assert_int_equal (argos_tg_offset ("abc", 99), 3);
+    assert_int_equal (argos_tg_offset ("abc", -3), 0);
+}
+
+int
+main (void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test (test_whom_a_group_addresses),
+        cmocka_unit_test (test_what_refusals_mean), cmocka_unit_test (test_places_in_a_text) };
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
