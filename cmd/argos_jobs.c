@@ -157,6 +157,21 @@ s_read (follow_t *self, const char *id, bool follow)
     }
 }
 
+//  Hears of what is written from now on; id may be the beginning of one.
+
+static int
+s_subscribe (follow_t *self, const char *id)
+{
+    char topic[64];
+    json_t *reply = s_get (self->cli, "jobs output", id, -1, true);
+    if (!reply)
+        return CLI_FAILED;
+    snprintf (topic, sizeof topic, "job.%s", argos_cli_text (json_object_get (reply, "job"), "id"));
+    argos_loop_subscribe (self->cli->loop, topic, 0);
+    json_decref (reply);
+    return CLI_OK;
+}
+
 static int
 s_output (follow_t *self, const char *id, bool follow)
 {
@@ -167,10 +182,8 @@ s_output (follow_t *self, const char *id, bool follow)
             argos_cli_print (reply);
         return reply ? CLI_OK : CLI_FAILED;
     }
-    char topic[64];
-    snprintf (topic, sizeof topic, "job.%s", id + (strncmp (id, "proc_", 5) == 0 ? 5 : 0));
-    if (follow)
-        argos_loop_subscribe (cli->loop, topic, 0);
+    if (follow && s_subscribe (self, id) != CLI_OK)
+        return CLI_FAILED;
     for (;;) {
         int rc = s_read (self, id, follow);
         if (rc != CLI_OK || !follow || self->over || cli->interrupted || cli->final)

@@ -123,6 +123,7 @@ struct turn {
     json_t *settings;                    //  Settings that it began with
     char agent_id[33];                   //  Ours at the cache, "" = none
     json_t *prompt;                      //  Frozen: {system, tools}; NULL = not built yet
+    json_t *chosen;                      //  Tools of the newest call, with tools.retrieval
     bool wanted;                         //  The cache has to be told it
     int64_t stored_rows, flying_rows;    //  Of the session: now; after the commit in flight. -1 = ?
     json_t *user;                        //  What the user says: its text, and a note for each file
@@ -367,7 +368,7 @@ void agent_leave_tools (agent_t *self);
 bool agent_tool_known (const agent_t *self, const char *name);
 const char *agent_tool_names (const agent_t *self);
 //  What this turn offers to the model, borrowed.
-json_t *turn_tools (const turn_t *self);
+json_t *turn_tools (turn_t *self);
 //  Makes the arguments fit, and answers a call that this turn may not make.
 void turn_check_tool (const turn_t *self, tool_t *tool);
 

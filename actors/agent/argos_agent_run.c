@@ -4,6 +4,7 @@
 //  there is none. A tool is called only after the commit that records the call.
 
 #include "argos_agent_priv.h"
+#include "argos_tool_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,9 @@ turn_take_calls (turn_t *self, const argos_answer_t *answer)
         const argos_answer_call_t *call = &answer->calls[i];
         tool_t *tool = &self->tools[self->tool_count++];
         snprintf (tool->id, sizeof tool->id, "%s", call->id);
-        snprintf (tool->name, sizeof tool->name, "%s", call->name);
+        bool known = agent_tool_known (self->agent, call->name);
+        snprintf (
+            tool->name, sizeof tool->name, "%s", known ? call->name : argos_tool_name (call->name));
         tool->arguments = json_loads (argos_text_str (&call->args), 0, NULL);
         if (!tool->arguments)
             tool->arguments = json_object ();

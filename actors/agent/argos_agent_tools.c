@@ -3,6 +3,8 @@
 //  Invariant: a list that was told is not changed; another one takes its place.
 
 #include "argos_agent_priv.h"
+#include "argos_intent.h"
+#include "argos_setting.h"
 
 #include <string.h>
 
@@ -49,8 +51,8 @@ s_is (const turn_t *self, const char *flag)
     return json_is_true (json_object_get (self->body, flag));
 }
 
-json_t *
-turn_tools (const turn_t *self)
+static json_t *
+s_allowed (const turn_t *self)
 {
     agent_t *agent = self->agent;
     json_t *told = json_object_get (self->prompt, "tools");
@@ -63,6 +65,22 @@ turn_tools (const turn_t *self)
         agent->limited = argos_toolset_limited (argos_registry_set (agent->registry), told);
     }
     return agent->limited;
+}
+
+//  All, or with `tools.retrieval` those that the message may need.
+
+json_t *
+turn_tools (turn_t *self)
+{
+    json_t *allowed = s_allowed (self);
+    const char *retrieval = argos_setting_text (self->settings, NULL, NULL, "tools.retrieval");
+    if (!retrieval || strcmp (retrieval, "on") != 0)
+        return allowed;
+    argos_intent_t intent;
+    argos_intent_read (&intent, self->rows);
+    json_decref (self->chosen);
+    self->chosen = argos_intent_tools (&intent, allowed);
+    return json_array_size (self->chosen) ? self->chosen : NULL;
 }
 
 void

@@ -66,6 +66,7 @@ s_free (turn_t *self)
     json_decref (self->body);
     json_decref (self->settings);
     json_decref (self->prompt);
+    json_decref (self->chosen);
     json_decref (self->user);
     json_decref (self->rows);
     json_decref (self->unknown);

@@ -6,6 +6,7 @@
 #include "argos_jobs_priv.h"
 
 #include "argos_job_format.h"
+#include "argos_tool_name.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -398,12 +399,15 @@ s_tool_call (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
     const json_t *arguments = json_object_get (msg->body, "arguments");
     const char *name = json_string_value (json_object_get (msg->body, "name"));
     const char *session = json_string_value (json_object_get (msg->body, "session_id"));
-    const char *tool = name ? argos_jobs_tool_name (name) : NULL;
-    if (!tool) {
+    const char *tool = argos_tool_name (name ? name : "");
+    if (strcmp (tool, "process") == 0)
+        asker->view = ARGOS_JOBS_PROCESS;
+    else if (strcmp (tool, "manage_bg_jobs") == 0)
+        asker->view = ARGOS_JOBS_MANAGE;
+    else {
         s_launch (self, asker, msg);
         return;
     }
-    asker->view = strcmp (tool, "process") == 0 ? ARGOS_JOBS_PROCESS : ARGOS_JOBS_MANAGE;
     asker->op = argos_jobs_tool_op (asker->view, arguments);
     const char *id = argos_jobs_tool_id (asker->view, arguments, text);
     argos_job_t *job = id && session ? argos_jobs_find (&self->table, id, session, NULL) : NULL;

@@ -45,32 +45,6 @@ argos_jobs_notices_tell (argos_jobs_notices_t mode, const argos_job_t *job)
 //  What a model says
 
 static const struct {
-    const char *name; //  As it may be written
-    const char *tool; //  What is meant
-} s_names[] = {
-    { "manage_bg_jobs", "manage_bg_jobs" },
-    { "manage_background_jobs", "manage_bg_jobs" },
-    { "manage_bg_job", "manage_bg_jobs" },
-    { "background_jobs", "manage_bg_jobs" },
-    { "bg_jobs", "manage_bg_jobs" },
-    { "bg_job", "manage_bg_jobs" },
-    { "jobs", "manage_bg_jobs" },
-    { "process", "process" },
-    { "process_manage", "process" },
-    { "manage_process", "process" },
-    { "processes", "process" },
-};
-
-const char *
-argos_jobs_tool_name (const char *name)
-{
-    for (size_t i = 0; i < sizeof s_names / sizeof *s_names; i++)
-        if (strcasecmp (name, s_names[i].name) == 0)
-            return s_names[i].tool;
-    return NULL;
-}
-
-static const struct {
     const char *word;       //  Action
     argos_jobs_view_t view; //  Of which tool
     argos_jobs_op_t op;     //  What it means

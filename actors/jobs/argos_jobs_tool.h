@@ -47,9 +47,6 @@ argos_jobs_notices_t argos_jobs_notices (const json_t *setting);
 //  Whether they are told of this job as it is, running or over.
 bool argos_jobs_notices_tell (argos_jobs_notices_t mode, const argos_job_t *job);
 
-//  The tool that a name means, also in another spelling; NULL = none of ours. Static.
-const char *argos_jobs_tool_name (const char *name);
-
 //  What the arguments of a tool ask for. Arguments without an action ask for the list.
 argos_jobs_op_t argos_jobs_tool_op (argos_jobs_view_t view, const json_t *arguments);
 

@@ -12,11 +12,14 @@ from conftest import own_settings, wait_until
 from httpapi import Api
 from test_cli import argos
 from test_gateway import Chat, Peer
+from test_provider_wire import KEY, answer, provider, turn  # noqa: F401: a fixture
+from test_provider_wire import start as start_wire
 
 
 @pytest.fixture
 def chat(shared_argosd):
-    chat = Chat(shared_argosd, name=f"test.{uuid.uuid4().hex[:8]}")
+    name = uuid.uuid4().hex[:8]
+    chat = Chat(shared_argosd, name=f"test.{name}", chat=name)
     yield chat
     chat.peer.close()
 
@@ -100,7 +103,7 @@ def test_another_chat_sees_nothing(chat, jobs, argosd):
     wait_until(lambda: jobs.ask("job.output", {"id": job})["text"] == "secret\n")
     assert job in tool(chat, "manage_bg_jobs", action="list")
     assert "secret" in tool(chat, "manage_bg_jobs", action="read", job_id=job)
-    chat.chat = "43"
+    chat.chat += "-other"
     assert "No background jobs in this chat" in tool(chat, "manage_bg_jobs", action="jobs")
     for action in ("output", "kill"):
         answer = tool(chat, "manage_bg_jobs", action=action, job_id=job)
@@ -434,7 +437,7 @@ def test_command_line(shared_argosd):
         return result.stdout
 
     job = run("jobs", "start", "--", "sh", "-c", "echo \"it's\"; sleep 0.2; echo over").strip()
-    assert run("jobs", "output", "-f", job) == "it's\nover\n"
+    assert run("jobs", "output", "-f", job[:8]) == "it's\nover\n"
     listed = run("jobs", "list")
     assert job in listed and "done" in listed
     assert f"id             {job}" in run("jobs", "show", job[:6])
@@ -465,3 +468,28 @@ def test_agents_command_shows_jobs(chat, jobs):
     job, _ = start(chat, "exec sleep 60")
     assert f"Background jobs:\n[{job}] running | " in chat.ask("/agents")["text"]
     jobs.ask("job.kill", {"id": job})
+
+
+# What the model is offered
+
+@own_settings
+def test_retrieval_offers_the_tools_of_jobs(daemon, provider):
+    """D.9-15 to 23 on the wire: with tools.retrieval a request offers what its message may need."""
+    settings = provider.settings() + "tools: {retrieval: on}\n"
+    peer = start_wire(daemon, settings, WIRE_KEY=KEY)
+
+    def offered(text):
+        provider.answers = [(200, "text/event-stream", answer("fine"))]
+        turn(peer, text)
+        return {tool["function"]["name"] for tool in json.loads(provider.requests[-1][2]).get("tools", [])}
+
+    assert {"manage_bg_jobs", "process"} <= offered("kill that job")
+    assert "manage_bg_jobs" in offered("is the job done?")
+    assert "manage_bg_jobs" not in offered("what is the weather on the internet")
+    assert offered("thanks") == set()
+    peer.close()
+
+
+def test_other_spellings_of_tools(chat):
+    assert "by another name" in tool(chat, "bash", command="echo by another name")
+    assert "No background jobs" in tool(chat, "background_jobs", action="list")

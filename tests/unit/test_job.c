@@ -606,9 +606,6 @@ test_tool_arguments (void **state)
     json_object_set_new (arguments, "timeout", json_string ("x"));
     assert_int_equal (argos_jobs_tool_wait (arguments, &cut), -1);
     json_decref (arguments);
-    assert_string_equal (argos_jobs_tool_name ("Background_Jobs"), "manage_bg_jobs");
-    assert_string_equal (argos_jobs_tool_name ("process_manage"), "process");
-    assert_null (argos_jobs_tool_name ("terminal"));
 }
 
 static void
