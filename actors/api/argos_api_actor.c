@@ -245,6 +245,15 @@ static const argos_api_handler_t s_handlers[] = {
     { "responses.create", argos_api_respond },
     { "responses.get", argos_api_response_get },
     { "responses.delete", argos_api_response_delete },
+    { "sessions.list", argos_api_session_list },
+    { "sessions.create", argos_api_session_create },
+    { "sessions.get", argos_api_session_get },
+    { "sessions.update", argos_api_session_update },
+    { "sessions.delete", argos_api_session_delete },
+    { "sessions.messages", argos_api_session_messages },
+    { "sessions.fork", argos_api_session_fork },
+    { "sessions.chat", argos_api_session_chat },
+    { "sessions.chat_stream", argos_api_session_chat_stream },
     { NULL, NULL },
 };
 

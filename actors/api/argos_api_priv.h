@@ -58,8 +58,9 @@ struct argos_api_call {
     json_t *records;             //  POST: bodies of record.put in the same commit, or NULL
     json_t *row;                 //  GET: what is answered so far
     bool active_only;            //  List: executing runs only
-    int64_t after;               //  Events: Last-Event-ID, -1 = none
-    int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks
+    int64_t after;               //  Events: Last-Event-ID, -1 = none. Lists: offset
+    int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks. Lists: limit;
+                                 //  pause = passed over
     argos_api_call_t *prev,
         *next; //  Keyed posts in flight, or waiting for a slot, an end or a look
 };
@@ -200,6 +201,38 @@ bool argos_api_response_valid (const json_t *value);
 
 //  Submit a run that goes on from the response call->run.previous; the call is taken.
 void argos_api_continue (argos_api_call_t *call);
+
+//  argos_api_sessions.c and argos_api_session_chat.c: the handlers.
+void argos_api_session_list (void *ctx, argos_http_req_t *req);
+void argos_api_session_create (void *ctx, argos_http_req_t *req);
+void argos_api_session_get (void *ctx, argos_http_req_t *req);
+void argos_api_session_update (void *ctx, argos_http_req_t *req);
+void argos_api_session_delete (void *ctx, argos_http_req_t *req);
+void argos_api_session_messages (void *ctx, argos_http_req_t *req);
+void argos_api_session_fork (void *ctx, argos_http_req_t *req);
+void argos_api_session_chat (void *ctx, argos_http_req_t *req);
+void argos_api_session_chat_stream (void *ctx, argos_http_req_t *req);
+
+//  argos_api_sessions.c, for both: a session as it is told, new; the one in an answer of
+//  session.get when whoever asks may see it, borrowed, else NULL; that there is none.
+json_t *argos_api_session (const json_t *row);
+json_t *argos_api_session_row (const argos_peer_answer_t *answer, const argos_http_req_t *req);
+void argos_api_no_session (argos_http_req_t *req);
+
+//  Read the session of the path, then call fn; in fn, whether it may go on (false: answered, and
+//  the call is gone). The body of the request (absent = {}), new, NULL = answered. An id for a new
+//  session, that of the body or a made one, to call->run.session_id; false = answered.
+void argos_api_session_look (argos_api_call_t *call, argos_peer_answer_fn *fn);
+bool argos_api_session_seen (argos_api_call_t *call, const argos_peer_answer_t *answer);
+json_t *argos_api_session_body (argos_http_req_t *req);
+bool argos_api_session_name (argos_api_call_t *call, const json_t *root);
+
+//  Commit, then call fn; in fn, the answer to a refusal, or the session with a status. Both take
+//  the call.
+void argos_api_session_write (
+    argos_api_call_t *call, const argos_peer_part_t *parts, size_t count, argos_peer_answer_fn *fn);
+void argos_api_session_refused (argos_api_call_t *call, const argos_peer_answer_t *answer);
+void argos_api_session_tell (argos_api_call_t *call, const char *id, unsigned status);
 
 //  argos_api_file.c: make files of the images and the large text of the run; false with a problem.
 //  Store them, then call argos_api_stored.
