@@ -36,7 +36,7 @@ argos_core_config_init (argos_core_config_t *config)
         .peer = { 1500000, (int64_t) 4 << 30 },
         .ring_bytes = 64 << 20,
         .ring_entries = 4096,
-        .linger_ms = 300000,
+        .linger_ms = 15000,
         .trace_entries = 65536,
         .slow_ms = 30000 };
 }

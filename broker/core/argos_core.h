@@ -73,7 +73,7 @@ typedef struct {
     int64_t slow_ms;       //  How long a reader or a connection may take nothing (30000)
     int64_t ring_bytes;    //  All topic rings together (64 MiB)
     int64_t ring_entries;  //  Entries of one ring (4096)
-    int64_t linger_ms;     //  How long a closed topic stays in memory (300000)
+    int64_t linger_ms;     //  How long a closed topic stays in memory (15000)
     int64_t trace_entries; //  Records of the trace (65536, at most 4 MiB); 0 = none
     const char *roles; //  JSON object of argos_access_new, checked before; NULL = none; borrowed
     const char *const *ipc_roles; //  As for argos_access_new, checked before; borrowed

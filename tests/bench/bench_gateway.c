@@ -21,11 +21,12 @@
 #define SESSIONS 10000  //  Chats of the first part
 #define WARM 1000       //  Before the first look at the memory
 #define CHATS (SESSIONS + WARM)
-#define TOGETHER 256                               //  Turns on the way in the first part
-#define FLIGHT 1000                                //  Turns on the way in the second part
-#define ANSWER_MS 2000                             //  Of the provider: 40 tokens, 20 a second
-#define SECOND "!slow 40"                          //  What asks for them
-#define ROUND_NS 15000000000                       //  Of the second part
+#define IDLE_MS 20000        //  Until what is kept of a turn for late readers is let go
+#define TOGETHER 256         //  Turns on the way in the first part
+#define FLIGHT 1000          //  Turns on the way in the second part
+#define ANSWER_MS 2000       //  Of the provider: 40 tokens, 20 a second
+#define SECOND "!slow 40"    //  What asks for them
+#define ROUND_NS 15000000000 //  Of the second part
 #define SPREAD_NS (ANSWER_MS * 1000000LL / FLIGHT) //  Between two of its first messages
 
 typedef struct {
@@ -153,6 +154,7 @@ s_sessions (crowd_t *self, pid_t pid)
         return;
     long rss = bench_rss (pid), dirty = bench_private_dirty (pid);
     double rate = s_visit (self, WARM, CHATS);
+    bench_pause (IDLE_MS);
     double more = (double) (bench_rss (pid) - rss) / SESSIONS;
     bench_print (&(bench_row_t){
         .name = "10,000 new chats, a turn each, 256 at a time", .unit = "/s", .ours = rate });
