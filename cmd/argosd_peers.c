@@ -105,7 +105,8 @@ s_set_tools (argosd_peers_t *self, peer_t *peer)
         .timeout_ms = (int64_t) config->terminal.timeout_s * 1000,
         .output_max = (size_t) config->terminal.output_max,
         .settings = s_settings (self),
-        .files = self->files };
+        .files = self->files,
+        .state = config->home };
 }
 
 //  argos-job is beside this program, wherever that is.

@@ -259,7 +259,8 @@ tool_row (const turn_t *self, const tool_t *tool)
             json_sprintf ("%.*s\n[%zu bytes left out]",
                 (int) argos_utf8_cut (output, size, AGENT_OUTPUT_MAX), output,
                 size - AGENT_OUTPUT_MAX));
-    char *content = json_dumps (result, JSON_COMPACT);
+    const json_t *own = json_object_get (result, "result");
+    char *content = json_dumps (json_is_object (own) ? own : result, JSON_COMPACT);
     json_t *row =
         json_pack ("{s:s, s:s, s:s, s:s, s:s}", "role", "tool", "content", content ? content : "{}",
             "tool_call_id", tool->id, "tool_name", tool->name, "run_id", self->run_id);

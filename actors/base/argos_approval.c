@@ -20,7 +20,7 @@
 #define EXPRS_MAX 16
 #define RULES_MAX 128
 
-typedef enum { IN_LINE, IN_TEXT, IN_PATH } place_t;
+typedef enum { IN_LINE, IN_TEXT, IN_PATH, IN_READ } place_t;
 
 typedef struct {
     const char *key, *text;   //  Borrowed from the JSON
@@ -116,6 +116,7 @@ s_add_rule (argos_approval_policy_t *self, const json_t *row, bool floor)
     rule->floor = floor;
     rule->place = place && strcmp (place, "text") == 0   ? IN_TEXT
                   : place && strcmp (place, "path") == 0 ? IN_PATH
+                  : place && strcmp (place, "read") == 0 ? IN_READ
                                                          : IN_LINE;
     if (!rule->key || !rule->text || strlen (rule->key) > ARGOS_APPROVAL_KEY_MAX)
         return -1;
@@ -240,6 +241,7 @@ typedef struct {
     argos_cmdline_t lines; //  What a shell would run
     char *text;            //  The plain text in lower case, its blanks single
     json_t *paths;         //  What is written
+    bool reading;          //  No: what is read
 } subject_t;
 
 //  Lower case and single blanks, line by line.
@@ -263,7 +265,9 @@ s_squeeze (const char *text)
 static bool
 s_meets (const rule_t *rule, const subject_t *subject)
 {
-    if (rule->place == IN_PATH) {
+    if ((rule->place == IN_READ) != subject->reading)
+        return false;
+    if (rule->place == IN_PATH || rule->place == IN_READ) {
         size_t i;
         const json_t *path;
         json_array_foreach (subject->paths, i, path)
@@ -417,12 +421,12 @@ argos_approval_judge (
     json_decref (subject.paths);
 }
 
-bool
-argos_approval_path (const argos_approval_policy_t *self, const char *path, const char *home,
-    const char *state, argos_approval_t *ret)
+static bool
+s_denies (const argos_approval_policy_t *self, const char *path, const char *home,
+    const char *state, bool reading, argos_approval_t *ret)
 {
     argos_cmdline_rules_t rules = { .home = home, .state = state };
-    subject_t subject = { .paths = json_array () };
+    subject_t subject = { .paths = json_array (), .reading = reading };
     argos_approval_call_t call = { .tool = "" };
     s_add_path (&subject, path, &rules);
     const rule_t *rule = s_find (self, &call, &subject, true);
@@ -430,6 +434,20 @@ argos_approval_path (const argos_approval_policy_t *self, const char *path, cons
         s_verdict (ret, ARGOS_APPROVAL_DENY, true, rule->key, rule->text);
     json_decref (subject.paths);
     return rule != NULL;
+}
+
+bool
+argos_approval_path (const argos_approval_policy_t *self, const char *path, const char *home,
+    const char *state, argos_approval_t *ret)
+{
+    return s_denies (self, path, home, state, false, ret);
+}
+
+bool
+argos_approval_secret (const argos_approval_policy_t *self, const char *path, const char *home,
+    const char *state, argos_approval_t *ret)
+{
+    return s_denies (self, path, home, state, true, ret);
 }
 
 argos_approval_mode_t

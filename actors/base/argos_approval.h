@@ -71,6 +71,10 @@ void argos_approval_judge (
 bool argos_approval_path (const argos_approval_policy_t *self, const char *path, const char *home,
     const char *state, argos_approval_t *ret);
 
+//  Whether nobody may read this path: keys, passwords, secrets of Argos. Likewise.
+bool argos_approval_secret (const argos_approval_policy_t *self, const char *path, const char *home,
+    const char *state, argos_approval_t *ret);
+
 //  How many patterns the floor has, and how many need approval.
 size_t argos_approval_count (const argos_approval_policy_t *self, bool floor);
 

@@ -17,7 +17,10 @@
 #include "argos_setting.h"
 #include "argos_shell.h"
 #include "argos_terminal.h"
+#include "argos_terminal_args.h"
+#include "argos_toolbox.h"
 
+#include <limits.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -25,16 +28,15 @@
 #define NAME "tools"
 #define TERMINAL "tool.terminal"
 #define ATTACHMENT "tool.attachment"
-#define OFFERS "tools"        //  Service that takes tool.offer
-#define SLOTS 32              //  Commands at a time
-#define OFFER_SLOTS 8         //  Offers at a time
-#define FETCHES 8             //  Files at a time
-#define CALLS_MAX 64          //  Commands at a time
-#define EVENTS_MAX 32         //  Taken from epoll at once
-#define TIMEOUT_MAX_MS 600000 //  Longest that may be stated, unless the default is longer
-#define READY_MS 10000        //  The broker has to welcome us within this
-#define READ_TTL_MS 10000     //  Patience with the store
-#define LAUNCH_TTL_MS 30000   //  Patience with the start of a background job
+#define OFFERS "tools"      //  Service that takes tool.offer
+#define SLOTS 32            //  Commands at a time
+#define OFFER_SLOTS 8       //  Offers at a time
+#define FETCHES 8           //  Files at a time
+#define CALLS_MAX 64        //  Commands at a time
+#define EVENTS_MAX 32       //  Taken from epoll at once
+#define READY_MS 10000      //  The broker has to welcome us within this
+#define READ_TTL_MS 10000   //  Patience with the store
+#define LAUNCH_TTL_MS 30000 //  Patience with the start of a background job
 
 typedef struct call call_t;
 typedef struct tools tools_t;
@@ -49,19 +51,21 @@ struct call {
 };
 
 struct tools {
-    zsock_t *pipe;              //  Command pipe to our owner
-    argos_shell_t *shell;       //  The loop
-    int epoll_fd;               //  All descriptors of all commands
-    call_t *calls;              //  Under way
-    int count;                  //  How many
-    char *workdir;              //  Where commands run that name no place, NULL = home
-    int64_t timeout_ms;         //  Of commands that state none
-    size_t output_max;          //  Bytes of output of one command
-    char *files;                //  Folder for files of the store, NULL = that is not served
-    argos_registry_t *registry; //  The tools that are offered
-    argos_sendfile_t *sendfile; //  Files that go out, NULL = that is not served
-    bool ready;                 //  READY has been said
-    bool stopping;              //  The peer is going away: send nothing more
+    zsock_t *pipe;                   //  Command pipe to our owner
+    argos_shell_t *shell;            //  The loop
+    int epoll_fd;                    //  All descriptors of all commands
+    call_t *calls;                   //  Under way
+    int count;                       //  How many
+    char *workdir;                   //  Where commands run that name no place, NULL = home
+    int64_t timeout_ms;              //  Of commands that state none
+    size_t output_max;               //  Bytes of output of one command
+    char *files;                     //  Folder for files of the store, NULL = that is not served
+    argos_registry_t *registry;      //  The tools that are offered
+    argos_approval_policy_t *policy; //  What is never run, read or written
+    argos_toolbox_t *box;            //  Tools for files and the web
+    argos_sendfile_t *sendfile;      //  Files that go out, NULL = that is not served
+    bool ready;                      //  READY has been said
+    bool stopping;                   //  The peer is going away: send nothing more
 };
 
 static void s_on_due (void *arg);
@@ -144,41 +148,6 @@ s_refuse (tools_t *self, const argos_peer_msg_t *msg, const char *reason)
             "error"));
 }
 
-//  How long the command may take, or -1 when what is stated is out of range.
-
-static int64_t
-s_timeout_ms (const tools_t *self, const json_t *body, const json_t *arguments)
-{
-    const json_t *own = json_object_get (body, "timeout_ms");
-    const json_t *stated = json_object_get (arguments, "timeout");
-    double timeout_ms = (double) self->timeout_ms;
-    double longest_ms = self->timeout_ms > TIMEOUT_MAX_MS ? timeout_ms : TIMEOUT_MAX_MS;
-    if (json_is_integer (own))
-        timeout_ms = json_number_value (own);
-    else if (json_is_number (stated))
-        timeout_ms = json_number_value (stated) * 1000;
-    if (!(timeout_ms >= 1 && timeout_ms <= longest_ms))
-        return -1;
-    return (int64_t) timeout_ms;
-}
-
-//  What is wrong with the arguments, NULL = nothing.
-
-static const char *
-s_problem (const tools_t *self, const json_t *body, const json_t *arguments)
-{
-    const char *command = json_string_value (json_object_get (arguments, "command"));
-    if (!command || !command[strspn (command, " \t\r\n")])
-        return "`command` is missing: a string with the command line";
-    if (json_string_length (json_object_get (arguments, "command")) != strlen (command))
-        return "`command` contains a NUL";
-    if (s_timeout_ms (self, body, arguments) < 0)
-        return "`timeout` is out of range: a number of seconds, at most 600";
-    if (self->count >= CALLS_MAX)
-        return "too many commands run already";
-    return NULL;
-}
-
 //  A call in the list; what it does is set by who asked for it.
 
 static call_t *
@@ -239,9 +208,11 @@ s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
         s_launch (self, msg);
         return;
     }
-    const char *problem = s_problem (self, msg->body, arguments);
+    const char *problem = argos_terminal_problem (msg->body, self->timeout_ms);
     const char *workdir = json_string_value (json_object_get (arguments, "workdir"));
     char reason[256];
+    if (!problem && self->count >= CALLS_MAX)
+        problem = "too many commands run already";
     if (problem) {
         s_refuse (self, msg, problem);
         return;
@@ -249,7 +220,7 @@ s_handle_tool_call (tools_t *self, const argos_peer_msg_t *msg)
     argos_terminal_task_t task = {
         .command = json_string_value (json_object_get (arguments, "command")),
         .workdir = workdir && *workdir ? workdir : self->workdir,
-        .timeout_ms = s_timeout_ms (self, msg->body, arguments),
+        .timeout_ms = argos_terminal_timeout (msg->body, self->timeout_ms),
         .output_max = self->output_max,
     };
     argos_terminal_t *terminal =
@@ -304,7 +275,16 @@ s_handle_attachment (tools_t *self, const argos_peer_msg_t *msg)
 static void
 s_handle_call (tools_t *self, const argos_peer_msg_t *msg)
 {
+    char root[PATH_MAX];
     const char *name = json_string_value (json_object_get (msg->body, "name"));
+    const char *session = json_string_value (json_object_get (msg->body, "session_id"));
+    const argos_toolset_t *set = argos_registry_set (self->registry);
+    if (self->box && session) {
+        if (argos_toolbox_take (
+                self->box, msg, set, argos_toolbox_root (self->box, session, self->workdir, root)))
+            return;
+        argos_toolbox_other (self->box, session);
+    }
     if (self->files && name && streq (name, "attachment"))
         s_handle_attachment (self, msg);
     else
@@ -315,6 +295,8 @@ static void
 s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
 {
     call_t *call, *next;
+    if (self->box && argos_toolbox_cancel (self->box, msg->from, msg->re))
+        return;
     DL_FOREACH_SAFE (self->calls, call, next) {
         if (!streq (call->id, msg->re) || !streq (call->from, msg->from))
             continue;
@@ -329,6 +311,17 @@ s_handle_tool_cancel (tools_t *self, const argos_peer_msg_t *msg)
         }
     }
     s_set_timer (self);
+}
+
+//  What is held for a task is let go.
+
+static void
+s_handle_close (tools_t *self, const argos_peer_msg_t *msg)
+{
+    const char *task = json_string_value (json_object_get (msg->body, "task_id"));
+    if (self->box && task)
+        argos_toolbox_close (self->box, task);
+    argos_peer_reply (argos_shell_peer (self->shell), msg, "task.closed", NULL);
 }
 
 static void
@@ -355,7 +348,7 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
         argos_offers_take (
             argos_shell_peer (self->shell), msg, argos_registry_set (self->registry));
     else if (streq (msg->type, "task.close"))
-        argos_peer_reply (argos_shell_peer (self->shell), msg, "task.closed", NULL);
+        s_handle_close (self, msg);
     else if (streq (msg->type, "tool.call"))
         s_handle_call (self, msg);
     else if (*msg->id && !*msg->re)
@@ -381,6 +374,8 @@ s_on_command (void *arg, zmsg_t *msg)
     self->workdir = workdir && *workdir ? strdup (workdir) : NULL;
     if (self->sendfile)
         argos_sendfile_settings (self->sendfile, config);
+    if (self->box)
+        argos_toolbox_settings (self->box, config);
     json_decref (config);
 }
 
@@ -466,6 +461,27 @@ s_serve_files (tools_t *self, const json_t *settings)
     argos_peer_serve (peer, ARGOS_SENDFILE_SERVICE, ARGOS_SENDFILE_SLOTS, types);
 }
 
+//  The rules, and the tools that need them.
+
+static void
+s_open_box (tools_t *self, const argos_tools_config_t *settings)
+{
+    char reason[256], pids[64];
+    const char *home = getenv ("HOME");
+    snprintf (pids, sizeof pids, "%d|%d", getpid (), getppid () > 1 ? getppid () : getpid ());
+    self->policy = argos_approval_policy_new (NULL, pids, reason, sizeof reason);
+    argos_toolbox_config_t box = { .home = home ? home : "/",
+        .state = settings->state,
+        .files = self->files,
+        .policy = self->policy };
+    if (self->policy)
+        self->box = argos_toolbox_new (self->shell, &box);
+    else
+        argos_log (ARGOS_LOG_ERROR, NAME, "no rules", "reason=\"%s\"", reason);
+    if (self->box)
+        argos_toolbox_settings (self->box, settings->settings);
+}
+
 void
 argos_tools_actor (zsock_t *pipe, void *config)
 {
@@ -492,6 +508,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
         self.registry = argos_registry_new (argos_shell_peer (self.shell), NULL, NULL);
         argos_peer_serve (argos_shell_peer (self.shell), OFFERS, OFFER_SLOTS, NULL);
         argos_peer_serve (argos_shell_peer (self.shell), TERMINAL, SLOTS, NULL);
+        s_open_box (&self, settings);
         if (self.files)
             s_serve_files (&self, settings->settings);
         argos_shell_on_command (self.shell, s_on_command, &self);
@@ -505,9 +522,11 @@ argos_tools_actor (zsock_t *pipe, void *config)
     if (self.sendfile)
         argos_sendfile_stop (self.sendfile);
     s_kill_all (&self);
+    argos_toolbox_destroy (&self.box);
     argos_shell_destroy (&self.shell);
     argos_registry_destroy (&self.registry);
     argos_sendfile_destroy (&self.sendfile);
+    argos_approval_policy_destroy (&self.policy);
     if (self.epoll_fd >= 0)
         close (self.epoll_fd);
     free (self.workdir);

@@ -7,6 +7,7 @@
 //          wins); workdir
 //          `tool.attachment`, likewise, 8 at a time. Arguments: blob; name. Brings the file into
 //          <files>/<session>; the result is its path and, of a text, its beginning (argos_fetch)
+//          `tool.read_file`, `tool.write_file`, `tool.patch`, `tool.search_files`: argos_toolbox
 //          `tools`, requests: tool.offer of other peers (argos_offers)
 //          `tool.files`, messages: file.send (argos_sendfile)
 //  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands
@@ -31,8 +32,9 @@ typedef struct {
     int64_t
         timeout_ms; //  Of commands that state none; more than 600 s raises what may be stated, too
     size_t output_max;      //  Bytes of output of one command
-    const json_t *settings; //  The snapshot, NULL = none; borrowed until READY
     const char *files;      //  Folder for files of the store, absolute; NULL = not served; copied
+    const char *state;      //  Folder of Argos, absolute; NULL = not known; copied
+    const json_t *settings; //  The whole snapshot; NULL = what follows from nothing; read at start
 } argos_tools_config_t;
 
 //  The actor; config is an argos_tools_config_t.

@@ -31,9 +31,11 @@ class Chat:
         return event.body["text"]
 
     def tool(self, name, user="u", **arguments):
-        """What a call results in. A second one stands behind it: a JSON with `error` alone would be taken for an error page of the provider."""
-        text = self.say(f"!tool {name} {json.dumps(arguments)}\n!tool attachment {{}}", user)
-        return text.rpartition("\n")[0] if "`blob` is missing" in text.rpartition("\n")[2] else text
+        """What a call results in. A second one stands beside it: a JSON with `error` alone would be taken for an error page of the provider."""
+        lines = self.say(f"!tool {name} {json.dumps(arguments)}\n!tool attachment {{}}", user).split("\n")
+        beside = [line for line in lines if "`blob` is missing" in line]
+        lines.remove(beside[0])
+        return "\n".join(lines)
 
 
 @pytest.fixture
@@ -90,4 +92,87 @@ def test_who_is_no_admin_gets_no_tool_of_admins(daemon, home):
         chat = Chat(peer)
         assert "it ran" in chat.tool("terminal", "boss", command="echo it ran")
         assert "BLOCKED: Only an admin" in chat.tool("terminal", command="echo it ran")
-        assert "BLOCKED" not in chat.tool("attachment")
+        assert "BLOCKED" not in chat.say("!tool attachment {}\n!tool attachment {}")
+
+
+def of(text):
+    """The result of a tool that answers in JSON."""
+    return json.loads(text)
+
+
+def test_files_are_read_written_changed_and_found(chat, home):
+    path = home / "work" / "a.txt"
+    wrote = of(chat.tool("write_file", path=str(path), content="one\ntwo\nthree\n"))
+    assert wrote["bytes_written"] == 14 and wrote["dirs_created"] is True
+    read = of(chat.tool("read_file", path=str(path), offset="2", limit=1))
+    assert read["content"] == "2|two\n" and read["total_lines"] == 3 and read["truncated"] is True and "offset=3" in read["hint"]
+    changed = of(chat.tool("patch", mode="replace", path=str(path), old_string="two\n", new_string="zwei\n"))
+    assert changed["success"] and changed["strategy"] == "exact" and "-two\n+zwei\n" in changed["diff"]
+    assert path.read_text() == "one\nzwei\nthree\n"
+    assert of(chat.tool("patch", mode="replace", path=str(path), old_string="two\n", new_string="zwei\n"))["already_applied"]
+    found = of(chat.tool("search_files", pattern=r"z\w+i", path=str(home / "work"), context=1))
+    assert found["matches"] == [{"path": str(path), "line": 2, "content": "zwei", "before": ["one"], "after": ["three"]}]
+    assert of(chat.tool("search_files", pattern="*.txt", target="files", path=str(home / "work")))["files"] == [str(path)]
+    # Several files at once, or none of them
+    patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-zwei\n+due\n*** Add File: {path.parent}/b.txt\n+new\n*** End Patch\n"
+    both = of(chat.tool("patch", mode="patch", patch=patch))
+    assert both["files_modified"] == [str(path)] and both["files_created"] == [f"{path.parent}/b.txt"]
+    bad = of(chat.tool("patch", mode="patch", patch=f"*** Delete File: {path.parent}/b.txt\n*** Update File: {path}\n@@\n-zwei\n+x\n"))
+    assert "not found" in bad["error"] and bad["hint"] == "Nothing was written." and (path.parent / "b.txt").read_text() == "new\n"
+    # Ends of lines, mode and links are kept
+    path.write_bytes(b"one\r\ntwo\r\n")
+    path.chmod(0o750)
+    (path.parent / "link").symlink_to(path)
+    assert of(chat.tool("patch", mode="replace", path=str(path.parent / "link"), old_string="one\ntwo\n", new_string="uno\ntwo\n"))["success"]
+    assert path.read_bytes() == b"uno\r\ntwo\r\n" and path.stat().st_mode & 0o777 == 0o750 and (path.parent / "link").is_symlink()
+
+
+def test_a_task_is_told_what_it_has_read_and_what_changed_since(chat, home):
+    path = home / "a.txt"
+    path.write_text("text\n")
+    read = f'!tool read_file {{"path":"{path}"}}'
+    assert of(chat.say(read))["content"] == "1|text\n"
+    assert of(chat.say(read))["status"] == "unchanged"
+    assert "BLOCKED" in of(chat.tool("read_file", path=str(path)))["error"]
+    assert of(chat.say(read))["content"] == "1|text\n"  # Another tool was called in between
+    path.write_text("other text\n")
+    assert "had changed" in of(chat.tool("write_file", path=str(path), content="mine\n"))["warning"]
+    assert "warning" not in of(chat.tool("write_file", path=str(path), content="mine again\n"))
+    stub = "Unchanged since you read it: its content stands above. Read another range, or go on."
+    assert "error" in of(chat.tool("write_file", path=str(path), content=stub)) and path.read_text() == "mine again\n"
+    for _ in range(2):
+        assert "hint" not in of(chat.tool("patch", mode="replace", path=str(path), old_string="zzz", new_string="x"))
+    assert "write_file" in of(chat.tool("patch", mode="replace", path=str(path), old_string="zzz", new_string="x"))["hint"]
+
+
+def test_some_files_are_neither_read_nor_written(chat, home):
+    (home / "link").symlink_to("/proc/self/environ")
+    (home / "etc").symlink_to("/etc")
+    for path in ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/1/maps", str(home / "link"), "~/.ssh/id_rsa", "/etc/shadow",
+                 str(home / "api-key"), str(home / "argos.db")):
+        assert "not read" in of(chat.tool("read_file", path=path))["error"], path
+    for path in ("/etc/passwd", "~/.bashrc", "~/.ssh/authorized_keys", str(home / "argos.yaml"), str(home / "etc" / "x"), "/usr/bin/x"):
+        error = of(chat.tool("write_file", path=path, content="x"))["error"]
+        assert "denied" in error or "no tool writes" in error or "of Argos" in error, path
+    assert "1|" in of(chat.tool("read_file", path="/proc/cpuinfo"))["content"]
+    (home / "picture").write_bytes(b"\0\1\2" * 100)
+    assert "no text" in of(chat.tool("read_file", path=str(home / "picture")))["error"]
+    (home / "notes.txt").write_text("x")
+    assert of(chat.tool("read_file", path=str(home / "note.txt")))["similar_files"] == ["notes.txt"]
+    assert "folder" in of(chat.tool("read_file", path=str(home)))["error"]
+    (home / "large").write_text("x" * 1900 + "\n" + ("y" * 1900 + "\n") * 100)
+    assert "smaller range" in of(chat.tool("read_file", path=str(home / "large")))["error"]
+
+
+def test_each_session_works_in_a_folder_of_its_own(daemon, home):
+    (home / "argos.yaml").write_text(f"gateway: {{allow_all_users: true}}\ntools: {{root: {home}/roots, files: {{write_root: {home}/roots}}}}\n")
+    daemon.start()
+    with argos.Peer("line.main", daemon.endpoint) as peer:
+        peer.serve("deliver.line.main", slots=4)
+        chat = Chat(peer)
+        path = of(chat.tool("write_file", path="a/b.txt", content="x"))["path"]
+        assert path.startswith(f"{home}/roots/") and path.endswith("/a/b.txt")
+        assert "x" in of(chat.tool("read_file", path="a/b.txt"))["content"]
+        assert "outside" in of(chat.tool("write_file", path=f"{home}/roots/../x", content="x"))["error"]
+        other = Chat(peer, "8")
+        assert "no file" in of(other.tool("read_file", path="a/b.txt"))["error"]
