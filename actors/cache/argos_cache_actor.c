@@ -21,7 +21,7 @@
 #define NAME "cache"
 #define EVENTS "agent.events"     //  What we tell
 #define SESSIONS "agent.sessions" //  What we hear
-#define SWEEP_MS 300000           //  Between two sweeps
+#define SWEEP_MS 300000           //  Between two sweeps, at most
 #define HOLD_MS 86400000          //  A turn that is longer has lost its worker
 #define STORE_TTL_MS 1000         //  Patience with the store
 #define LOOKS_MAX 256             //  Lookups that wait for it
@@ -61,6 +61,7 @@ s_read_settings (cache_t *self, const json_t *settings)
     self->budget = argos_memory_budget (
         argos_setting (settings, NULL, NULL, "agent.cache.memory_high_mb"), argos_memory_total ());
     self->max = limits.max;
+    self->sweep_ms = limits.idle_ms < SWEEP_MS ? limits.idle_ms : SWEEP_MS;
     if (self->agents)
         argos_cache_set_limits (self->agents, &limits);
     else
@@ -424,9 +425,7 @@ void
 argos_cache_actor (zsock_t *pipe, void *config)
 {
     const argos_cache_config_t *settings = config;
-    cache_t self = { .pipe = pipe,
-        .sweep_ms = settings->sweep_ms ? settings->sweep_ms : SWEEP_MS,
-        .boot = randombytes_random () };
+    cache_t self = { .pipe = pipe, .boot = randombytes_random () };
     argos_peer_config_t peer = { .handlers = { .ctx = &self,
                                      .on_welcome = s_on_welcome,
                                      .on_request = s_on_request,

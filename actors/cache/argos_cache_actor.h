@@ -6,7 +6,7 @@
 //         topic:agent.sessions (session.ended); pipe: $TERM, SETTINGS
 //  Out:   READY when the broker has welcomed us, or FAILED; the results of these; agent.dropped on
 //         topic:agent.events, passing; task.close to tools that asked for it
-//  Timer: the sweep, every 300 s, while something is cached
+//  Timer: the sweep, every 300 s or agent.cache.idle_ttl_s, while something is cached
 //  Owner: the supervisor, in each process that has agents
 //  Limit: agent.cache.max_size entries that are not mid-turn; 256 lookups that wait for the store
 //
@@ -22,7 +22,6 @@
 typedef struct {
     argos_link_t link;      //  To the broker; copied before READY
     const json_t *settings; //  The whole snapshot; copied
-    int64_t sweep_ms;       //  0 = 300 s
 } argos_cache_config_t;
 
 //  The actor; config is an argos_cache_config_t.

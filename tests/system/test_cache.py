@@ -164,6 +164,24 @@ def test_eight_peers_with_twenty_acquires_each_29(daemon):
     peer.close()
 
 
+@own_settings
+def test_silence_ends_what_is_not_mid_turn_17_25(daemon):
+    (daemon.home / "argos.yaml").write_text("agent:\n  cache:\n    idle_ttl_s: 1\n")
+    daemon.start()
+    peer = worker(daemon, "brain")
+    peer.send({"type": "credit"}, {"messages": 1000, "bytes": 1 << 24})
+    peer.ask({"type": "subscribe", "to": "topic:agent.events"}, {"from": 0})
+    idle, busy = (ask(peer, "agent.acquire", {"session": name, "signature": SIGNATURE})["agent_id"] for name in ("idle", "busy"))
+    ask(peer, "agent.release", {"agent_id": idle})
+    gone = peer.receive(lambda _, meta: meta.get("topic") == "agent.events")[2]
+    assert (gone["agent_id"], gone["why"], gone["hard"]) == (idle, "idle", False)
+    assert [agent["agent_id"] for agent in listing(daemon, peer)["agents"]] == [busy]
+    ask(peer, "agent.release", {})  # The worker has started again: nothing of it is mid-turn
+    assert peer.receive(lambda _, meta: meta.get("topic") == "agent.events")[2]["agent_id"] == busy
+    assert ask(peer, "agent.acquire", {"session": "idle", "signature": SIGNATURE})["hit"] is False
+    peer.close()
+
+
 def prefix(request):
     """What a provider's cache lives on: the messages up to the second one, and the tools, as they stand on the wire."""
     raw = request[2]
