@@ -13,3 +13,4 @@ holds lane "$memory" -DNM=1 -DCRASHES=1 -DEXPIRES=1 -DWCRASH=0 -DDEAD=1
 holds lane "$memory" -DNM=2 -DCRASHES=1 -DEXPIRES=0 -DWCRASH=0
 holds lane "$memory" -DNM=2 -DCRASHES=0 -DEXPIRES=1 -DWCRASH=0 -DLANES=2 -DEXPECT=1
 holds lane "$memory" -DNM=2 -DCRASHES=1 -DEXPIRES=0 -DWCRASH=0 -DLANES=2 -DEXPECT=1
+holds handoff "$memory" -DREQUESTS=3 -DDEATHS=3

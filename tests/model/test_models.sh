@@ -22,5 +22,9 @@ fails lane 900 "${lanes[@]}" -DNOEXPECT=1
 for fault in RELATIVE NOREPEAT KEEPCOUNT KEEPGRANT; do
     fails credit 900 "-D$fault=1"
 done
+holds handoff 900
+for fault in NOEPOCH BLINDFAIL LATESENT NOBACK NOEXPIRE; do
+    fails handoff 900 "-D$fault=1"
+done
 #  The table that judges histories of the real store allows those of the model, and objects to faults
 /usr/bin/python3 -B "$models/replay.py" test
