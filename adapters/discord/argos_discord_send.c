@@ -45,6 +45,22 @@ s_without_reference (const s_send_t *self)
     return json_pack ("[o]", call);
 }
 
+//  What the ledger of deliveries knows a chat by that takes nothing any more
+
+static const char *
+s_word (int code)
+{
+    static const struct {
+        int code;         //  Of Discord
+        const char *word; //  In front of its sentence
+    } words[] = { { 10003, "not_found: " }, { 10013, "not_found: " }, { 50001, "forbidden: " },
+        { 50007, "forbidden: " }, { 50013, "forbidden: " } };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].code == code)
+            return words[i].word;
+    return "";
+}
+
 static void
 s_refused (s_send_t *self, const dc_answer_t *answer)
 {
@@ -52,7 +68,8 @@ s_refused (s_send_t *self, const dc_answer_t *answer)
     json_t *params = json_object_get (self->call, "params");
     bool edit = strcmp (method, "PATCH") == 0;
     char error[300];
-    snprintf (error, sizeof error, "%.250s (%d)", answer->why, answer->code);
+    snprintf (
+        error, sizeof error, "%s%.250s (%d)", s_word (answer->code), answer->why, answer->code);
     //  Not there any more: as it should be
     if (answer->code == 10008 && strcmp (method, "DELETE") == 0)
         argos_delivery_sent (self->delivery, NULL);

@@ -202,6 +202,18 @@ s_migrate (send_t *self, const tg_answer_t *answer)
     argos_delivery_replace (self->delivery, json_pack ("[o]", call));
 }
 
+//  Nobody there takes anything from us: the ledger of deliveries knows it by its first word
+
+static void
+s_dead (send_t *self, const tg_answer_t *answer)
+{
+    char error[512];
+    const char *why = answer->why ? answer->why : "";
+    bool absent = strcasestr (why, "not found") || strcasestr (why, "peer_id_invalid");
+    snprintf (error, sizeof error, "%s: %.480s", absent ? "not_found" : "forbidden", why);
+    argos_delivery_refused (self->delivery, error);
+}
+
 static void
 s_help (send_t *self, const tg_answer_t *answer)
 {
@@ -250,6 +262,9 @@ s_help (send_t *self, const tg_answer_t *answer)
         break;
     case ARGOS_TG_VOICE:
         s_as (self, "sendAudio", "audio");
+        break;
+    case ARGOS_TG_DEAD:
+        s_dead (self, answer);
         break;
     default:
         argos_delivery_refused (self->delivery, answer->why);
