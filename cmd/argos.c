@@ -60,7 +60,7 @@ static const char *const help[] = {
     "argos db query SQL [--file F]     ask a snapshot of it; or a backup\n",
     "argos send TARGET TEXT|-          say it in chats: platform:chat[:thread], an alias, home, "
     "all, or\n"
-    "                                  several with commas; --no-mirror, --force\n"
+    "                                  several with commas; --file FILE, --no-mirror, --force\n"
     "argos channels [list]             chats that somebody has spoken from\n"
     "argos channels alias NAME [TARGET]  another name for a chat; without TARGET it is forgotten\n"
     "argos deliveries [list [STATE]]   what was sent to people; waiting, refused, unknown, gone\n"

@@ -2,6 +2,7 @@
 
 #include "argos_cli.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,35 +70,74 @@ s_report (const argos_cli_t *self, json_t *reply)
     return rc;
 }
 
+//  A file by its whole path, because it is opened elsewhere.
+
+static bool
+s_add_file (json_t *files, const char *name)
+{
+    char path[PATH_MAX];
+    json_t *file = realpath (name, path) ? json_string (path) : NULL;
+    return file && json_array_append_new (files, file) == 0;
+}
+
+//  The line, as far as it has options: these go to body, the others to words. Returns how many
+//  words, or -1 after the usage has been printed.
+
+static int
+s_read_options (argos_cli_t *self, int argc, char **argv, json_t *body, const char **words)
+{
+    json_t *files = json_array ();
+    int count = 0;
+    bool good = true;
+    for (int i = 0; i < argc && good; i++) {
+        if (strcmp (argv[i], "--no-mirror") == 0)
+            json_object_set_new (body, "mirror", json_false ());
+        else if (strcmp (argv[i], "--force") == 0)
+            json_object_set_new (body, "force", json_true ());
+        else if (strcmp (argv[i], "--file") == 0)
+            good = ++i < argc && s_add_file (files, argv[i]);
+        else if (count < 2 && strncmp (argv[i], "--", 2) != 0)
+            words[count++] = argv[i];
+        else
+            good = false;
+    }
+    if (json_array_size (files))
+        json_object_set (body, "files", files);
+    good = good && (count == 2 || (count == 1 && json_array_size (files)));
+    json_decref (files);
+    if (!good)
+        argos_cli_usage (self, "send TARGET TEXT|- [--file FILE]... [--no-mirror] [--force], or "
+                               "send TARGET --file FILE; each file has to be there");
+    return good ? count : -1;
+}
+
+//  The request, new; NULL after what is wrong with the line has been printed.
+
+static json_t *
+s_read_line (argos_cli_t *self, int argc, char **argv)
+{
+    const char *words[2] = { NULL, "" };
+    json_t *body = json_object ();
+    int count = s_read_options (self, argc, argv, body, words);
+    char *text = strcmp (words[1], "-") == 0 ? s_read_all () : strdup (words[1]);
+    bool good = count > 0 && text && (*text || count == 1) &&
+                json_object_set_new (body, "target", json_string (words[0])) == 0 &&
+                json_object_set_new (body, "text", json_string (text)) == 0;
+    if (!good && count > 0)
+        argos_cli_usage (self, "send needs a text of at most %d bytes, in UTF-8", TEXT_MAX);
+    free (text);
+    if (good)
+        return body;
+    json_decref (body);
+    return NULL;
+}
+
 int
 argos_command_send (argos_cli_t *self, int argc, char **argv)
 {
-    static const char usage[] = "send TARGET TEXT|- [--no-mirror] [--force]";
-    const char *words[2] = { NULL, NULL };
-    bool mirror = true, force = false;
-    int count = 0;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp (argv[i], "--no-mirror") == 0)
-            mirror = false;
-        else if (strcmp (argv[i], "--force") == 0)
-            force = true;
-        else if (count == 2 || (strncmp (argv[i], "--", 2) == 0 && count == 0))
-            return argos_cli_usage (self, "%s: %s", usage, argv[i]);
-        else
-            words[count++] = argv[i];
-    }
-    if (count != 2)
-        return argos_cli_usage (self, "%s", usage);
-    char *text = strcmp (words[1], "-") == 0 ? s_read_all () : strdup (words[1]);
-    if (!text || !*text) {
-        free (text);
-        return argos_cli_usage (self, "send needs a text of at most %d bytes", TEXT_MAX);
-    }
-    json_t *reply = NULL, *body = json_pack ("{s:s, s:s, s:b, s:b}", "target", words[0], "text",
-                              text, "mirror", mirror, "force", force);
-    free (text);
+    json_t *reply = NULL, *body = s_read_line (self, argc, argv);
     if (!body)
-        return argos_cli_usage (self, "target and text are UTF-8");
+        return CLI_USAGE;
     int rc = argos_cli_connect_plain (self);
     if (rc != CLI_OK) {
         json_decref (body);

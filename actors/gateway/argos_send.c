@@ -9,6 +9,7 @@
 #include "argos_gateway.h"
 #include "argos_header.h"
 #include "argos_parts.h"
+#include "argos_reply.h"
 #include "argos_source.h"
 #include "argos_target.h"
 
@@ -150,6 +151,8 @@ s_unnoted (const argos_ask_t *self, const json_t *source)
     const json_t *mirror = json_object_get (self->body, "mirror");
     if (mirror && !json_is_true (mirror))
         return "not asked for";
+    if (!*argos_source_text (self->body, "text"))
+        return "there is no text";
     if (!*argos_source_text (source, "chat_type"))
         return "nobody has spoken from there yet";
     if (!argos_source_is_direct (source) && !argos_route_is_shared (source, &self->policy->route))
@@ -187,6 +190,30 @@ s_note (const argos_ask_t *self, json_t *source, const json_t *route, size_t num
             *from ? from : "cli"));
 }
 
+//  The files behind it.
+
+static void
+s_files (const argos_ask_t *self, const json_t *source, const char *id, json_t *parts)
+{
+    static const char *const copied[] = { "chat_id", "thread_id" };
+    char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1], own[64 + 8];
+    size_t index;
+    json_t *path, *files = json_array ();
+    argos_parts_service (source, service);
+    argos_route_lane (source, key, sizeof key);
+    snprintf (own, sizeof own, "%s.files", id);
+    json_array_foreach (json_object_get (self->body, "files"), index, path)
+        json_array_append_new (files, json_pack ("{s:O, s:s}", "path", path, "kind",
+                                          argos_reply_kind (json_string_value (path))));
+    json_t *body = json_pack ("{s:s, s:s, s:o}", "service", service, "key", key, "files", files);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        if (json_object_get (source, copied[i]))
+            json_object_set (body, copied[i], json_object_get (source, copied[i]));
+    json_array_append_new (
+        parts, json_pack ("{s:s, s:s, s:s, s:s, s:b, s:o}", "type", "file.send", "to",
+                   "service:tool.files", "id", own, "key", key, "durable", 1, "body", body));
+}
+
 //  The message itself. Its id goes to id (64 bytes).
 
 static void
@@ -195,7 +222,11 @@ s_deliver (const argos_ask_t *self, const json_t *source, size_t number, char *i
     char digest[ARGOS_DIGEST_SIZE];
     argos_parts_digest (self->from, self->id, digest);
     snprintf (id, 64, "snd_%s.%zu", digest, number);
-    argos_parts_deliver (parts, source, id, "notice", argos_source_text (self->body, "text"), NULL);
+    if (*argos_source_text (self->body, "text"))
+        argos_parts_deliver (
+            parts, source, id, "notice", argos_source_text (self->body, "text"), NULL);
+    if (json_object_get (self->body, "files"))
+        s_files (self, source, id, parts);
 }
 
 //  Whether it is known that nobody delivers there.

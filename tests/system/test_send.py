@@ -9,6 +9,11 @@ from test_commands import Talk
 
 
 @pytest.fixture
+def argosd(shared_argosd):
+    return shared_argosd
+
+
+@pytest.fixture
 def talk(argosd):
     chat = Talk(argosd)
     yield chat.begin()
@@ -114,6 +119,18 @@ def test_a_chat_that_takes_nothing_is_left_out_until_it_does(argosd, talk):
     assert send(argosd, f"test:{talk.chat}", "three", "--force")[0] == 0
     end({"state": "sent"})
     assert send(argosd, f"test:{talk.chat}", "four")[0] == 0
+
+
+def test_a_file_goes_behind_the_text(argosd, talk, tmp_path):
+    talk.turn("hello")
+    (tmp_path / "log.txt").write_text("lines")
+    rc, reply = send(argosd, f"test:{talk.chat}", "the log", "--file", str(tmp_path / "log.txt"))
+    assert rc == 0 and reply["sent"][0]["mirrored"]
+    assert talk.hear()["text"] == "the log"
+    assert talk.hear()["attachments"][0]["name"] == "log.txt"
+    assert send(argosd, f"test:{talk.chat}", "--file", str(tmp_path / "log.txt"))[0] == 0
+    assert talk.hear()["attachments"][0]["media_type"] == "text/plain"
+    assert argos(argosd.home, "send", "test:1", "x", "--file", str(tmp_path / "none")).returncode == 2
 
 
 @pytest.mark.parametrize("words", [(), ("test:1",), ("test:1", ""), ("test:1", "a", "b"), ("--loud", "a")])
