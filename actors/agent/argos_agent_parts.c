@@ -325,11 +325,12 @@ s_stopped (parts_t *self, const turn_t *turn)
 {
     if (turn->calls_stored)
         s_results (self, turn, false);
-    else if (turn->text && *turn->text) {
+    else { //  What the user has said stands, also when nobody has answered yet
         json_t *rows = s_rows (turn);
-        json_array_append_new (
-            rows, json_pack ("{s:s, s:s, s:s, s:s}", "role", "assistant", "content", turn->text,
-                      "run_id", turn->run_id, "finish_reason", "interrupted"));
+        if (turn->text && *turn->text)
+            json_array_append_new (
+                rows, json_pack ("{s:s, s:s, s:s, s:s}", "role", "assistant", "content", turn->text,
+                          "run_id", turn->run_id, "finish_reason", "interrupted"));
         s_append (self, turn, rows);
         s_text_entry (self, turn);
     }

@@ -119,11 +119,9 @@ def test_fifty_messages_while_it_is_busy(begin, mode):
     session = room.session(busy)
     states = [room.run(run_id)["state"] for run_id in runs]
     said = [row["content"] for row in room.read("session.load", {"id": session, "limit_bytes": 1 << 20})["messages"] if row["role"] == "user"]
-    all_said = ["!slow 30", *(f"number {i}" for i in range(COUNT))]
-    assert said == [text for text in all_said if text in said] and said[-1] == all_said[-1]  # Each once, in order, none mashed with another
+    assert said == ["!slow 30", *(f"number {i}" for i in range(COUNT))]  # Each once, in order, none mashed with another
     assert states[-1] == "completed"
-    if mode != "interrupt":  # There a turn that ended before it began has said nothing
-        assert said == all_said
+    if mode != "interrupt":
         assert set(states) == {"completed"} and room.run(busy)["state"] == "completed"
     answers, notices = [], []
     while not answers or answers[-1] != runs[-1]:
