@@ -17,10 +17,7 @@
 #include <utlist.h>
 
 #define WAITS_MAX 256      //  Questions that wait
-#define WAIT_MAX_MS 600000 //  Longest wait
 #define KILL_SLACK_MS 3000 //  A kill takes the grace and this at most
-#define FOLLOW_MS 60000    //  How long a follower is served, unless he asks again
-#define PIECE 131072       //  Bytes of output in one answer
 #define STATE_BYTES 8192   //  Of output behind a wait
 #define PREVIEW_BYTES 4096 //  Of output in a list and in poll
 
@@ -174,8 +171,8 @@ jobs_answer_late (jobs_t *self, int64_t now)
 //  ------------------------------------------------------------------------------------------------
 //  What is done
 
-static void
-s_kill (jobs_t *self, const asker_t *asker, argos_job_t *job)
+void
+jobs_ask_kill (jobs_t *self, const asker_t *asker, argos_job_t *job)
 {
     if (job->status != ARGOS_JOB_RUNNING) {
         s_answer_end (self, asker, job, true, false);
@@ -188,21 +185,21 @@ s_kill (jobs_t *self, const asker_t *asker, argos_job_t *job)
     jobs_kill (self, job);
 }
 
-static void
-s_wait_for (jobs_t *self, const asker_t *asker, argos_job_t *job, int64_t patience_ms)
+void
+jobs_ask_wait (jobs_t *self, const asker_t *asker, argos_job_t *job, int64_t patience_ms)
 {
     if (patience_ms < 0)
         jobs_refuse (self, asker, ARGOS_INVALID, "`timeout` has to be more than 0");
     else if (job->status != ARGOS_JOB_RUNNING)
         s_answer_end (self, asker, job, true, false);
     else
-        s_wait (self, asker, job, patience_ms < WAIT_MAX_MS ? patience_ms : WAIT_MAX_MS);
+        s_wait (self, asker, job, patience_ms < JOBS_WAIT_MAX_MS ? patience_ms : JOBS_WAIT_MAX_MS);
 }
 
 //  Sends a signal to the processes of a job; argos-job passes it on. Returns 0 or an errno.
 
-static int
-s_signal (const argos_job_t *job, int carrier, int number)
+int
+jobs_ask_signal (const argos_job_t *job, int carrier, int number)
 {
     siginfo_t info = { .si_signo = carrier };
     info.si_code = SI_QUEUE;
@@ -212,8 +209,9 @@ s_signal (const argos_job_t *job, int carrier, int number)
     return pidfd_send_signal (job->pidfd, carrier, &info, 0) == 0 ? 0 : errno;
 }
 
-static void
-s_write (jobs_t *self, const asker_t *asker, argos_job_t *job, const char *data, bool newline)
+void
+jobs_ask_write (
+    jobs_t *self, const asker_t *asker, argos_job_t *job, const char *data, bool newline)
 {
     char *line = NULL;
     ssize_t done = -ENXIO;
@@ -233,10 +231,10 @@ s_write (jobs_t *self, const asker_t *asker, argos_job_t *job, const char *data,
             json_pack ("{s:o, s:I}", "job", argos_job_record (job), "bytes", (json_int_t) done));
 }
 
-static void
-s_close (jobs_t *self, const asker_t *asker, argos_job_t *job)
+void
+jobs_ask_close (jobs_t *self, const asker_t *asker, argos_job_t *job)
 {
-    int error = job->input ? s_signal (job, SIGUSR2, 0) : ENXIO;
+    int error = job->input ? jobs_ask_signal (job, SIGUSR2, 0) : ENXIO;
     if (asker->view != ARGOS_JOBS_RAW)
         jobs_answer (self, asker, argos_jobs_tool_wrote (ARGOS_JOBS_CLOSE, 0, error));
     else if (error)
@@ -280,10 +278,10 @@ static char *
 s_ends (const jobs_t *self, const argos_job_t *job)
 {
     argos_job_piece_t first;
-    argos_job_file_output (self->folder, job->id, 0, PIECE, &first);
+    argos_job_file_output (self->folder, job->id, 0, JOBS_PIECE, &first);
     char *head = argos_job_clean (first.data, first.size), *all = head;
     if (first.next < first.total) {
-        char *tail = s_text (self, job, PIECE);
+        char *tail = s_text (self, job, JOBS_PIECE);
         if (asprintf (&all, "%s%s", head, tail) < 0)
             abort ();
         free (head);
@@ -313,8 +311,8 @@ s_on_task (void *arg, const argos_peer_answer_t *answer)
     free (output);
 }
 
-static void
-s_output (jobs_t *self, const asker_t *asker, argos_job_t *job, int64_t from, int64_t limit)
+void
+jobs_ask_output (jobs_t *self, const asker_t *asker, argos_job_t *job, int64_t from, int64_t limit)
 {
     output_t *output = calloc (1, sizeof *output);
     if (!output)
@@ -358,20 +356,20 @@ s_tool_job (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *
     bool cut;
     switch (asker->op) {
     case ARGOS_JOBS_KILL:
-        s_kill (self, asker, job);
+        jobs_ask_kill (self, asker, job);
         break;
     case ARGOS_JOBS_WAIT:
-        s_wait_for (self, asker, job, argos_jobs_tool_wait (arguments, &cut));
+        jobs_ask_wait (self, asker, job, argos_jobs_tool_wait (arguments, &cut));
         break;
     case ARGOS_JOBS_WRITE:
     case ARGOS_JOBS_SUBMIT:
-        s_write (self, asker, job, data ? data : "", asker->op == ARGOS_JOBS_SUBMIT);
+        jobs_ask_write (self, asker, job, data ? data : "", asker->op == ARGOS_JOBS_SUBMIT);
         break;
     case ARGOS_JOBS_CLOSE:
-        s_close (self, asker, job);
+        jobs_ask_close (self, asker, job);
         break;
     case ARGOS_JOBS_OUTPUT:
-        s_output (self, asker, job, 0, PIECE);
+        jobs_ask_output (self, asker, job, 0, JOBS_PIECE);
         s_seen (self, job, asker);
         break;
     default:
@@ -392,8 +390,8 @@ s_launch (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
     json_decref (body);
 }
 
-static void
-s_tool_call (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
+void
+jobs_ask_tool (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
 {
     char text[65];
     const json_t *arguments = json_object_get (msg->body, "arguments");
@@ -432,113 +430,10 @@ s_tool_call (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
         s_tool_job (self, asker, job, arguments);
 }
 
-//  ------------------------------------------------------------------------------------------------
-//  The messages
-
-static void
-s_list (jobs_t *self, const asker_t *asker, const json_t *body)
-{
-    const char *session = json_string_value (json_object_get (body, "session_id"));
-    const char *owner = json_string_value (json_object_get (body, "owner"));
-    const json_t *limit = json_object_get (body, "limit");
-    size_t max = limit ? (size_t) json_integer_value (limit) : 100;
-    json_t *list = json_array ();
-    //  The newest first
-    for (const argos_job_t *job = self->table.list ? self->table.list->prev : NULL;
-         job && json_array_size (list) < max; job = job == self->table.list ? NULL : job->prev)
-        if (argos_jobs_sees (job, session, owner))
-            json_array_append_new (list, argos_job_record (job));
-    jobs_answer (self, asker, json_pack ("{s:o}", "jobs", list));
-}
-
-static void
-s_raw_output (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *body)
-{
-    const json_t *from = json_object_get (body, "from"), *limit = json_object_get (body, "limit");
-    if (json_is_true (json_object_get (body, "follow")))
-        jobs_tail (self, job, NULL, FOLLOW_MS);
-    s_output (self, asker, job, from ? json_integer_value (from) : -1,
-        limit ? json_integer_value (limit) : PIECE);
-}
-
-static void
-s_raw_write (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *body)
-{
-    const char *data = json_string_value (json_object_get (body, "data"));
-    if (json_is_true (json_object_get (body, "close")))
-        s_close (self, asker, job);
-    else
-        s_write (self, asker, job, data ? data : "", false);
-}
-
-static void
-s_raw_signal (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *body)
-{
-    int number = (int) json_integer_value (json_object_get (body, "signal"));
-    int error = job->status == ARGOS_JOB_RUNNING ? s_signal (job, SIGUSR1, number) : ESRCH;
-    if (error)
-        jobs_refuse (self, asker, ARGOS_INVALID, "the job does not run");
-    else
-        jobs_answer (self, asker,
-            json_pack ("{s:o, s:s}", "job", argos_job_record (job), "outcome", "sent"));
-}
-
-static void
-s_raw_kill (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *body)
-{
-    (void) body;
-    s_kill (self, asker, job);
-}
-
-static void
-s_raw_wait (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *body)
-{
-    const json_t *timeout = json_object_get (body, "timeout_ms");
-    s_wait_for (self, asker, job, timeout ? json_integer_value (timeout) : WAIT_MAX_MS);
-}
-
-static const struct {
-    const char *type;                                                      //  Message
-    argos_jobs_op_t op;                                                    //  What it asks for
-    void (*fn) (jobs_t *, const asker_t *, argos_job_t *, const json_t *); //  Who does it
-} s_messages[] = {
-    { "job.output", ARGOS_JOBS_OUTPUT, s_raw_output },
-    { "job.kill", ARGOS_JOBS_KILL, s_raw_kill },
-    { "job.wait", ARGOS_JOBS_WAIT, s_raw_wait },
-    { "job.signal", ARGOS_JOBS_SIGNAL, s_raw_signal },
-    { "job.write", ARGOS_JOBS_WRITE, s_raw_write },
-};
-
-static void
-s_message (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
-{
-    const char *id = json_string_value (json_object_get (msg->body, "id"));
-    for (size_t i = 0; i < sizeof s_messages / sizeof *s_messages; i++) {
-        if (strcmp (msg->type, s_messages[i].type) != 0)
-            continue;
-        argos_job_t *job = id ? argos_jobs_find (&self->table, id,
-                                    json_string_value (json_object_get (msg->body, "session_id")),
-                                    json_string_value (json_object_get (msg->body, "owner")))
-                              : NULL;
-        asker->op = s_messages[i].op;
-        if (job)
-            s_messages[i].fn (self, asker, job, msg->body);
-        else
-            jobs_refuse (self, asker, ARGOS_NOT_FOUND, "there is no such job");
-        return;
-    }
-    if (strcmp (msg->type, "job.list") == 0)
-        s_list (self, asker, msg->body);
-    else if (strcmp (msg->type, "job.start") == 0)
-        jobs_start (self, msg->body, asker, msg->from, msg->id, NULL);
-    else
-        jobs_refuse (self, asker, ARGOS_UNKNOWN_TYPE, "no such request");
-}
-
 //  Who has asked waits no longer.
 
-static void
-s_cancel (jobs_t *self, const argos_peer_msg_t *msg)
+void
+jobs_ask_cancel (jobs_t *self, const argos_peer_msg_t *msg)
 {
     wait_t *wait, *next;
     DL_FOREACH_SAFE (self->waits, wait, next) {
@@ -551,21 +446,4 @@ s_cancel (jobs_t *self, const argos_peer_msg_t *msg)
                     "Interrupted; the process was left alone.", "status", "interrupted"));
         free (wait);
     }
-}
-
-void
-jobs_on_request (void *ctx, const argos_peer_msg_t *msg)
-{
-    jobs_t *self = ctx;
-    asker_t asker = { .view = ARGOS_JOBS_RAW };
-    snprintf (asker.from, sizeof asker.from, "%s", msg->from);
-    snprintf (asker.id, sizeof asker.id, "%s", msg->id);
-    if (strcmp (msg->type, "tool.cancel") == 0 || strcmp (msg->type, "cancel") == 0)
-        s_cancel (self, msg);
-    else if (!*msg->id || *msg->re)
-        return;
-    else if (strcmp (msg->type, "tool.call") == 0)
-        s_tool_call (self, &asker, msg);
-    else
-        s_message (self, &asker, msg);
 }

@@ -18,8 +18,10 @@
 #include <limits.h>
 
 #define JOBS_NAME "jobs"
-#define JOBS_READ_MS 10000 //  Patience with the store
-#define JOBS_TELL_MAX 8    //  Jobs of one telling
+#define JOBS_READ_MS 10000      //  Patience with the store
+#define JOBS_PIECE 131072       //  Bytes of output in one answer
+#define JOBS_WAIT_MAX_MS 600000 //  Longest wait
+#define JOBS_TELL_MAX 8         //  Jobs of one telling
 
 typedef struct jobs jobs_t;
 
@@ -122,8 +124,23 @@ void jobs_look (jobs_t *self, argos_job_t *job);
 //  Asks argos-job for its end.
 void jobs_kill (jobs_t *self, argos_job_t *job);
 
-//  argos_jobs_ask.c
+//  argos_jobs_message.c
 void jobs_on_request (void *ctx, const argos_peer_msg_t *msg);
+
+//  argos_jobs_ask.c: each answers the asker, now or later
+void jobs_ask_tool (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg);
+void jobs_ask_kill (jobs_t *self, const asker_t *asker, argos_job_t *job);
+void jobs_ask_wait (jobs_t *self, const asker_t *asker, argos_job_t *job, int64_t patience_ms);
+//  from < 0: the last `limit` bytes.
+void jobs_ask_output (
+    jobs_t *self, const asker_t *asker, argos_job_t *job, int64_t from, int64_t limit);
+void jobs_ask_write (
+    jobs_t *self, const asker_t *asker, argos_job_t *job, const char *data, bool newline);
+void jobs_ask_close (jobs_t *self, const asker_t *asker, argos_job_t *job);
+//  Sends a signal to argos-job, with a number for it. Returns 0 or an errno.
+int jobs_ask_signal (const argos_job_t *job, int carrier, int number);
+//  tool.cancel, or the broker's cancel.
+void jobs_ask_cancel (jobs_t *self, const argos_peer_msg_t *msg);
 //  The job is over: those who wait for that are answered.
 void jobs_answer_waits (jobs_t *self, argos_job_t *job);
 //  Those whose patience is over.
@@ -154,5 +171,17 @@ void jobs_tell_clear (jobs_t *self);
 void jobs_follow_run (jobs_t *self, const char *run);
 void jobs_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg);
 void jobs_on_end (void *ctx, const char *topic, int64_t n, bool closed);
+
+//  Try it again after a pause; be done with it.
+void tell_later (tell_t *tell);
+void tell_destroy (tell_t *tell);
+
+//  argos_jobs_tell_commit.c
+//  Everything is known: commit.
+void tell_finish (tell_t *tell);
+//  Its jobs are handled without it.
+void tell_give_up (tell_t *tell, const char *why);
+//  The session where it goes on: that of the job, or what continues it. Borrowed.
+const char *tell_session (const tell_t *tell);
 
 #endif
