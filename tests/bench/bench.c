@@ -29,6 +29,7 @@ static const measure_t measures[] = {
     { "http", bench_http },
     { "idle", bench_idle },
     { "stop", bench_stop },
+    { "jobs", bench_jobs },
     { "net", bench_net },
     { "control", bench_control },
     { "abuse", bench_abuse },

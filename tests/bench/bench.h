@@ -72,6 +72,7 @@ void bench_gateway (void);
 void bench_http (void);
 void bench_idle (void);
 void bench_stop (void);
+void bench_jobs (void);
 void bench_tcp (void); //  A part of net
 void bench_net (void);
 void bench_control (void);

@@ -1,6 +1,6 @@
 """kill -9 of argosd at random instants while background jobs are started, run and end, and what must hold afterwards.
 
-jobloop.py [JOBS] [KILLS] [SEED]: prints the seed. Each job ran exactly once, has its true exit code and its complete output, and its session
+jobloop.py [JOBS] [KILLS] [SEED]: prints the seed. Each job ran exactly once, has its true exit code and its complete output, and its chat
 was told of its end exactly once. `load` busy processes keep the machine from being idle.
 """
 import collections
@@ -59,6 +59,7 @@ class JobLoop:
         self.ran.mkdir()
         self.jobs = {}  # id -> (number, code, bytes, chat)
         self.sessions = {}  # chat -> session
+        self.heard = collections.defaultdict(dict)  # run -> {delivery: (chat, text)}
         self.load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(load)]
 
     def job(self, number):
@@ -75,6 +76,8 @@ class JobLoop:
         while time.monotonic() < end and not until():
             for event in self.client.pump(0.05):
                 if event[0] == "deliver":
+                    _, header, _, body = event
+                    self.heard[body.get("run_id")][header["id"]] = (body["chat_id"], body["text"])
                     self.client.done(event[2], {"state": "sent"})
         return until()
 
@@ -127,6 +130,9 @@ class JobLoop:
             rows = self.rows()
             open_ = [name for name in self.jobs if name not in rows or not rows[name]["followed_up"]]
             if not open_:
+                heard = {row["followup"] for row in rows.values() if "followup" in row}
+                assert self.pump(END_S, lambda: heard <= set(self.heard)), "an answer was not delivered"
+                self.pump(1)  # What would come twice
                 return
             assert time.monotonic() < end, f"{len(open_)} jobs are not over: {[(name, rows.get(name)) for name in open_[:3]]}"
             self.pump(0.5)
@@ -135,20 +141,11 @@ class JobLoop:
         """Everything that must hold; returns what does not."""
         wrong = []
         rows = self.rows()
-        told = collections.Counter()
-        peer = Peer(self.daemon.endpoint, "look", self.daemon.operator)
-        for chat, session in self.sessions.items():
-            after = 0
-            while True:
-                body = peer.ask({"type": "session.load", "to": "store"}, {"id": session, "after": after})[2]
-                for row in body["messages"]:
-                    after = row["id"]
-                    if row["role"] == "user":
-                        for name in re.findall(r"\[Background job ([0-9a-f]{12}) finished\]", row["content"]):
-                            told[name, chat] += 1
-                if not body["messages"] or not body.get("more", body.get("next")):
-                    break
-        peer.close()
+        told = collections.defaultdict(list)  # job -> [(run, chat)] of each delivery that names it
+        for run, deliveries in self.heard.items():
+            for where, text in deliveries.values():
+                for name in re.findall(r"\[Background job ([0-9a-f]{12}) finished\]", text):
+                    told[name].append((run, where))
         for name, (number, code, size, chat) in self.jobs.items():
             times = (self.ran / name).read_text() if (self.ran / name).exists() else ""
             row = rows[name]
@@ -158,10 +155,8 @@ class JobLoop:
                 wrong.append(f"{name} has {row}, expected code {code}")
             if row.get("output_bytes", 0) != size:
                 wrong.append(f"{name} wrote {row.get('output_bytes')} of {size} bytes")
-            if told[name, chat] != 1:
-                wrong.append(f"{name} was told {told[name, chat]} times")
-        if sum(told.values()) != len(self.jobs):
-            wrong.append(f"{sum(told.values())} tellings of {len(self.jobs)} jobs: some in other sessions")
+            if told[name] != [(row.get("followup"), str(chat))]:
+                wrong.append(f"{name} was told {told[name]}, expected once, by {row.get('followup')} in {chat}")
         return wrong
 
     def close(self):

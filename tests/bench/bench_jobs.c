@@ -1,0 +1,179 @@
+//  bench_jobs - what a background job costs: its start, and its being there.
+//
+//  The base of a start is a bare posix_spawn of the same shell command, waited for: one after
+//  another, as a loop would do it. Ours are argos-job alone (which starts that shell, writes down
+//  who runs and how it ended, and brings that to the disk), and job.start through the broker, from
+//  the request until the answer that it runs: record, folder, process. Beside it what a job that
+//  runs costs the daemon.
+
+#include "bench_daemon.h"
+#include "bench_sqlite.h"
+#include "bench_wire.h"
+
+#include <czmq.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define STARTS 200   //  Of a round
+#define RUNNING 400  //  Jobs that run while memory is looked at
+#define IDLE_MS 5000 //  How long the daemon must do nothing
+#define SETTINGS                                                                                   \
+    "ipc_roles: [adapter, client, tool, operator]\n"                                               \
+    "jobs: {max_tracked: 10000, max_per_session: 10000, max_per_owner: 10000}\n"                   \
+    "log: {level: info}\n"
+
+extern char **environ;
+
+static int
+s_run (char *const *argv)
+{
+    pid_t pid;
+    int status = -1;
+    if (posix_spawn (&pid, argv[0], NULL, NULL, argv, environ) != 0)
+        return -1;
+    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
+//  Starts a second of a bare loop.
+
+static double
+s_bare (void)
+{
+    char shell[] = "/bin/sh", option[] = "-c", command[] = "true";
+    char *const argv[] = { shell, option, command, NULL };
+    int64_t start = bench_now ();
+    for (int i = 0; i < STARTS; i++)
+        if (s_run (argv) != 0)
+            return 0;
+    return STARTS * 1e9 / (double) (bench_now () - start);
+}
+
+//  The same by argos-job, each in a folder of its own.
+
+static double
+s_alone (int round)
+{
+    char program[PATH_MAX + 16], folder[PATH_MAX + 64], job[] = "argos-job", dir[] = "--dir";
+    char workdir[] = "--workdir", root[] = "/", runtime[] = "--runtime-ms", hour[] = "3600000";
+    char grace[] = "--grace-ms", two[] = "2000", output[] = "--output-max", size[] = "8388608";
+    char input[] = "--input", none[] = "none", end[] = "--", command[] = "true";
+    char *const argv[] = { program, dir, folder, workdir, root, runtime, hour, grace, two, output,
+        size, input, none, end, command, NULL };
+    snprintf (program, sizeof program, "%s/%s", bench_build (), job);
+    int64_t start = bench_now ();
+    for (int i = 0; i < STARTS; i++) {
+        snprintf (folder, sizeof folder, "%s/job-%d-%d", bench_folder (), round, i);
+        if (mkdir (folder, 0700) != 0 || s_run (argv) != 0)
+            return 0;
+    }
+    return STARTS * 1e9 / (double) (bench_now () - start);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Through the daemon
+
+static void
+s_start (wire_t *wire, int number, const char *command)
+{
+    char header[160], body[160];
+    snprintf (header, sizeof header,
+        "{\"type\":\"job.start\",\"id\":\"job:%d\",\"to\":\"service:job\"}", number);
+    snprintf (body, sizeof body, "{\"command\":\"%s\",\"notify\":false}", command);
+    wire_send (wire, header, body, strlen (body));
+}
+
+//  Requests on the way: as many as the actor has slots
+
+static double
+s_through (wire_t *wire, int first, int count, const char *command)
+{
+    int sent = 0, answered = 0;
+    int64_t start = bench_now ();
+    while (answered < count) {
+        while (sent < count && sent - answered < 16)
+            s_start (wire, first + sent++, command);
+        if (!wire_expect (wire, "job.result"))
+            return 0;
+        answered++;
+    }
+    return count * 1e9 / (double) (bench_now () - start);
+}
+
+static int
+s_open (bench_daemon_t *daemon, wire_t *wire, void *context)
+{
+    char path[4400];
+    snprintf (daemon->home, sizeof daemon->home, "%s/jobs-home", bench_folder ());
+    mkdir (daemon->home, 0700);
+    snprintf (path, sizeof path, "%s/argos.yaml", daemon->home);
+    FILE *file = fopen (path, "w");
+    if (!file)
+        return -1;
+    fputs (SETTINGS, file);
+    fclose (file);
+    return bench_daemon_start (daemon) == 0
+               ? wire_open (wire, context, daemon->endpoint, "bench-jobs", NULL)
+               : -1;
+}
+
+static void
+s_print_kept (const bench_daemon_t *daemon, wire_t *wire)
+{
+    bench_pause (1000);
+    long before = bench_private_dirty (daemon->pid);
+    s_through (wire, 100000, RUNNING, "exec sleep 30");
+    bench_pause (2000);
+    long after = bench_private_dirty (daemon->pid), ticks = bench_ticks (daemon->pid);
+    bench_print (&(bench_row_t){ .name = "memory of the daemon for a job that runs, target 4 KiB",
+        .unit = "KiB",
+        .ours = (double) (after - before) / RUNNING,
+        .target = 4,
+        .at_most = true });
+    bench_pause (IDLE_MS);
+    bench_print (&(bench_row_t){ .name = "processor of the daemon while 400 jobs run, target 0",
+        .unit = "ms/s",
+        .ours = (double) (bench_ticks (daemon->pid) - ticks) * 10.0 * 1000.0 / IDLE_MS,
+        .target = 2,
+        .at_most = true });
+}
+
+void
+bench_jobs (void)
+{
+    double bare[BENCH_ROUNDS], alone[BENCH_ROUNDS], through[BENCH_ROUNDS];
+    bench_daemon_t daemon = { .pid = 0 };
+    wire_t wire;
+    void *context = zmq_ctx_new ();
+    if (s_open (&daemon, &wire, context) != 0) {
+        fprintf (stderr, "bench: no daemon for jobs\n");
+        bench_daemon_stop (&daemon);
+        return;
+    }
+    for (int round = 0; round < BENCH_ROUNDS; round++) {
+        bare[round] = s_bare ();
+        alone[round] = s_alone (round);
+        through[round] = s_through (&wire, round * STARTS, STARTS, "true");
+        bench_pause (1000); //  What it has started comes to its end
+    }
+    bench_print (&(bench_row_t){ .name = "a command kept by argos-job, and posix_spawn",
+        .unit = "1/s",
+        .base = bench_median (bare),
+        .ours = bench_median (alone),
+        .target = 0.5 });
+    bench_print (&(bench_row_t){ .name = "job.start through the broker, and posix_spawn",
+        .unit = "1/s",
+        .base = bench_median (bare),
+        .ours = bench_median (through),
+        .target = 0.5 });
+    bench_print (&(bench_row_t){ .name = "job.start through the broker, target 200/s",
+        .unit = "1/s",
+        .ours = bench_median (through),
+        .target = 200 });
+    s_print_kept (&daemon, &wire);
+    wire_close (&wire);
+    bench_daemon_stop (&daemon);
+    zmq_ctx_term (context);
+}
