@@ -1,4 +1,32 @@
-"""Background jobs: started from a chat, they outlive argosd, and their end comes back into the chat that started them, once."""
+"""Background jobs: started from a chat, they outlive argosd, and their end comes back into the chat that started them, once.
+
+Which test stands for which line of the specification, beside those of tests/unit/test_job.c and test_job_watch.c:
+
+    D.9   5 no session               test_wrong_calls (the unit test_launch has the tool without one)
+          6, 7, 8, 9, 11, 14 tool    test_another_chat_sees_nothing
+          10 kill by the tool        test_a_deliberate_kill_is_not_told
+          12, 13 wrong calls         test_wrong_calls
+          15-23 intent               test_retrieval_offers_the_tools_of_jobs, tests/unit/test_intent.c
+          24, 25 launch              test_a_marker_makes_a_job, test_jobs_folder_that_is_not_writable
+          26-28 exit, time, death    test_damaged_files_and_ends_while_nobody_looks, test_limits
+          36-38 monitor              test_unknown_session_is_kept_and_listed, test_ends_wait_for_the_turn_and_are_told_together,
+                                     test_a_session_that_is_gone_is_told_nothing
+          39 once                    test_a_durable_start_is_done_once, test_jobloop.py
+          40-58 /background          test_background.py, test_commands.py
+    C.9   4, 12, 16, 45, 49, 50      test_wrong_calls
+          5, 8, 17-19, 48, 82        test_process_actions
+          6, 66, 67 ends             test_it_comes_back_into_the_chat
+          7, 11 grandchild           test_a_grandchild_that_holds_the_output
+          30 environment             test_environment
+          33, 34 after the spawn     test_job_program.py: test_dies_with_its_keeper
+          36-44, 71-74, 108, 109     test_it_outlives_argosd, test_damaged_files_and_ends_while_nobody_looks: records take the place of the checkpoint
+          46, 47 kill                test_a_deliberate_kill_is_not_told, test_damaged_files_and_ends_while_nobody_looks
+          56-58 several ends         test_ends_wait_for_the_turn_and_are_told_together
+          59-61 the order of a kill  test_job_program.py: test_tree_in_several_groups_leaves_no_survivor, test_ignores_term
+          79-81 read                 test_who_waits_is_not_told
+          121-128 notices            test_notice_modes, test_silence_and_its_notice
+    31, 32 and 43 are about sandboxes, which there are none of here.
+"""
 import json
 import os
 import pathlib
@@ -195,6 +223,20 @@ def test_a_grandchild_that_holds_the_output(chat, jobs):
     assert "exit code 0" in chat.hear()["text"]
     row = jobs.row(job)
     assert row["status"] == "done" and row["left"] == 1
+
+
+@pytest.mark.parametrize("marker, more", [("", {"background": True}), ("#!bg\n", {})])
+def test_the_gate_is_that_of_the_foreground(chat, jobs, tmp_path, marker, more):
+    """G-60: a dangerous command asks, and one below the floor never runs, in the background too."""
+    run_id = chat.say("!tool terminal " + json.dumps({"command": f"{marker}rm -rf {tmp_path}/x", **more}))
+    assert chat.hear()["op"] == "prompt"
+    chat.say("/deny")
+    while chat.hear().get("run_id") != run_id:
+        pass
+    session = chat.run(run_id)["session_id"]
+    assert "denied" in tool_row(chat, run_id)
+    assert "blocked" in tool(chat, "terminal", command=f"{marker}rm -rf /", **more)
+    assert jobs.ask("job.list", {"session_id": session})["jobs"] == []
 
 
 # What is told, and when
@@ -395,6 +437,15 @@ def alive(pid):
         return False
 
 
+def test_environment(jobs, shared_argosd):
+    """C.9-30: what was asked for is there, what is a secret of the daemon's is not."""
+    job = jobs.ask("job.start", {"command": "env", "env": {"MY_OWN": "kept", "TELEGRAM_BOT_TOKEN": "forced"}})["job"]["id"]
+    jobs.ask("job.wait", {"id": job})
+    lines = jobs.ask("job.output", {"id": job})["text"].splitlines()
+    assert {"MY_OWN=kept", "PYTHONUNBUFFERED=1"} <= set(lines) and "TELEGRAM_BOT_TOKEN=" in "\n".join(lines)
+    assert not any(line.startswith(("ARGOS_", "GATEWAY_", "HERMES_")) or "_API_KEY" in line for line in lines)
+
+
 @own_settings
 def test_limits(daemon):
     daemon.home.mkdir(exist_ok=True)
@@ -462,6 +513,17 @@ def test_http(shared_argosd):
     status, _, body = api.call("POST", f"/v1/jobs/{job['id']}/kill")
     assert status == 200 and body["outcome"] == "killed" and body["job"]["killed"] is True
     assert api.call("GET", "/v1/jobs/0123456789ab")[0] == 404 and api.call("POST", "/v1/jobs/x%20y/kill")[0] == 404
+
+
+def test_http_hears_of_the_end(shared_argosd, jobs):
+    api = Api(shared_argosd)
+    run = api.start('!tool terminal {"command":"echo for the next request","background":true}')
+    api.finish(run)
+    job = next(job for job in api.call("GET", "/v1/jobs")[2]["data"] if job.get("run_id") == run)
+    wait_until(lambda: jobs.row(job["id"])["followed_up"])
+    told = api.get(jobs.row(job["id"])["followup"])
+    assert told["status"] == "completed" and "for the next request" in told["output"]
+    assert told["session_id"] == api.get(run)["session_id"]
 
 
 def test_agents_command_shows_jobs(chat, jobs):
