@@ -13,6 +13,8 @@
 
 #define COMMAND "/handoff"
 
+static void s_say (void *ctx, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+
 static void
 s_say (void *ctx, const char *format, ...)
 {

@@ -325,6 +325,8 @@ argos_handover_run (argos_handover_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  `argos handoff`
 
+static void s_print (void *ctx, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+
 static void
 s_print (void *ctx, const char *format, ...)
 {
