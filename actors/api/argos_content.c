@@ -23,6 +23,7 @@ argos_problem (argos_run_problem_t *problem, unsigned status, const char *code, 
     (void) snprintf (problem->param, sizeof problem->param, "%s", param);
     va_list arguments;
     va_start (arguments, format);
+    //  It is initialized by va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized)
     (void) vsnprintf (problem->message, sizeof problem->message, format, arguments);
     va_end (arguments);
     return -1;
@@ -36,7 +37,6 @@ argos_problem (argos_run_problem_t *problem, unsigned status, const char *code, 
 typedef struct {
     FILE *text;                   //  The texts
     size_t used;                  //  Bytes of them
-    size_t parts;                 //  Parts seen
     json_t *images;               //  URLs
     const char *param;            //  For the problem
     argos_run_problem_t *problem; //  Where it goes
@@ -101,15 +101,11 @@ s_add_image (s_gather_t *self, const json_t *part)
     return json_array_append (self->images, image);
 }
 
-static int s_add_parts (s_gather_t *self, const json_t *parts, unsigned level);
-
 static int
-s_add_part (s_gather_t *self, const json_t *part, unsigned level)
+s_add_part (s_gather_t *self, const json_t *part)
 {
     if (json_is_string (part))
         s_add_text (self, part);
-    if (json_is_array (part))
-        return s_add_parts (self, part, level + 1);
     if (!json_is_object (part))
         return 0;
     const char *type = json_string_value (json_object_get (part, "type"));
@@ -126,19 +122,31 @@ s_add_part (s_gather_t *self, const json_t *part, unsigned level)
     }
 }
 
+//  A list in a list is read in its place.
+
 static int
-s_add_parts (s_gather_t *self, const json_t *parts, unsigned level)
+s_add_parts (s_gather_t *self, const json_t *parts)
 {
-    size_t index;
-    json_t *part;
-    self->parts += json_array_size (parts);
-    if (self->parts > S_PARTS_MAX || level > S_LEVELS_MAX)
-        return argos_problem (self->problem, 400, "invalid_content_part", self->param,
-            "%s: more than %d parts, or nested deeper than %d.", self->param, S_PARTS_MAX,
-            S_LEVELS_MAX);
-    json_array_foreach (parts, index, part)
-        if (s_add_part (self, part, level) != 0)
+    struct {
+        const json_t *list; //  A list
+        size_t next;        //  Its next part
+    } stack[S_LEVELS_MAX] = { { parts, 0 } };
+    size_t depth = 1, seen = 0;
+    while (depth) {
+        const json_t *part = json_array_get (stack[depth - 1].list, stack[depth - 1].next++);
+        if (!part)
+            depth--;
+        else if (++seen > S_PARTS_MAX || (json_is_array (part) && depth == S_LEVELS_MAX))
+            return argos_problem (self->problem, 400, "invalid_content_part", self->param,
+                "%s: more than %d parts, or nested deeper than %d.", self->param, S_PARTS_MAX,
+                S_LEVELS_MAX);
+        else if (json_is_array (part)) {
+            stack[depth].list = part;
+            stack[depth++].next = 0;
+        }
+        else if (s_add_part (self, part) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -154,7 +162,7 @@ s_read_parts (const json_t *parts, const char *param, argos_content_t *ret_conte
         .problem = problem };
     if (!gather.text)
         abort ();
-    int rc = s_add_parts (&gather, parts, 1);
+    int rc = s_add_parts (&gather, parts);
     if (fclose (gather.text) != 0)
         abort ();
     if (rc == 0) {

@@ -194,7 +194,7 @@ argos_http_key_make (const char *home, const char *name, const char *owner, unsi
         (void) snprintf (reason, size, "%s", wrong);
     else {
         randombytes_buf (bytes, sizeof bytes);
-        memcpy (token, "argos_", 6);
+        (void) snprintf (token, ARGOS_HTTP_TOKEN_SIZE, "argos_");
         (void) sodium_bin2base64 (token + 6, ARGOS_HTTP_TOKEN_SIZE - 6, bytes, sizeof bytes,
             sodium_base64_VARIANT_URLSAFE_NO_PADDING);
         sodium_memzero (bytes, sizeof bytes);

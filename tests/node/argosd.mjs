@@ -1,16 +1,17 @@
 //  argosd for a test: a home of its own, ports from its log, ended after the test.
 
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const build = process.env.ARGOS_BUILD ?? resolve(import.meta.dirname, '../../build')
 
-//  Starts it; resolves to { key, port, rehearsal, stop } when it is ready.
-export async function startArgosd () {
+//  Starts it, with the text of an argos.yaml; resolves to { key, port, rehearsal, stop } when it is ready.
+export async function startArgosd (settings) {
   const home = mkdtempSync(join(tmpdir(), 'argos-'))
+  if (settings) writeFileSync(join(home, 'argos.yaml'), settings)
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.endsWith('_API_KEY')))
   const child = spawn(join(build, 'argosd'), ['--home', home, '--port', '0'],
     { stdio: ['ignore', 'ignore', 'pipe'], env })
