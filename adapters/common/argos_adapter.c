@@ -398,7 +398,8 @@ s_destroy (argos_adapter_t **self_p)
     argos_delivery_free_all (self);
     argos_adapter_turns_free (self);
     argos_adapter_store_free (self);
-    while (self->asks)
+    while (
+        self->asks) //  The freed one has left the list. NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
         s_ask_free (self->asks);
     argos_due_clear (&self->due);
     argos_rate_destroy (&self->rate);

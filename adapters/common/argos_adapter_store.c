@@ -48,8 +48,17 @@ s_free (argos_adapter_task_t *self)
 void
 argos_adapter_store_free (argos_adapter_t *self)
 {
-    while (self->tasks)
+    while (
+        self->tasks) //  The freed one has left the list. NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
         s_free (self->tasks);
+}
+
+//  At once, but not from within what has just ended
+
+static void
+s_on (argos_adapter_task_t *self)
+{
+    argos_adapter_timer (self->adapter, &self->timer, argos_shell_now ());
 }
 
 static void
@@ -96,7 +105,7 @@ s_on_stored (void *arg, const argos_peer_answer_t *answer)
         if (self->single) { //  One of several
             self->single--;
             json_array_remove (self->messages, 0);
-            s_go (self);
+            s_on (self);
             return;
         }
         if (self->on_stored)
@@ -115,7 +124,7 @@ s_on_stored (void *arg, const argos_peer_answer_t *answer)
         s_drop (self, (size_t) answer->part, answer);
     else
         self->single = count;
-    s_go (self);
+    s_on (self);
 }
 
 static size_t
@@ -209,7 +218,7 @@ s_on_kept (void *arg, const argos_peer_answer_t *answer)
     free (self->after);
     self->after = argos_adapter_copy (next);
     if (next) {
-        s_go (self);
+        s_on (self);
         return;
     }
     self->on_kept (self->arg, self->found);

@@ -280,9 +280,7 @@ s_on_text (argos_adapter_turn_t *turn, const argos_peer_msg_t *msg)
         s_set_text (turn, json_string_value (whole), json_string_length (whole));
     else if (delta && same)
         s_add_text (turn, json_string_value (delta), json_string_length (delta));
-    else if (delta && msg->keyframe)
-        s_set_text (turn, json_string_value (delta), json_string_length (delta));
-    else if (delta && segment != turn->segment)
+    else if (delta && (msg->keyframe || segment != turn->segment))
         s_set_text (turn, json_string_value (delta), json_string_length (delta));
     else
         return; //  The beginning is not known: the next key frame has it

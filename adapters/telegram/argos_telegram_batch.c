@@ -111,8 +111,8 @@ s_store (tg_batch_t *self)
         if (self->entries[i].message)
             json_array_append (messages, self->entries[i].message);
     snprintf (cursor, sizeof cursor, "offset/%" PRId64, telegram->id);
-    json_t *value = json_pack ("{s:I,s:I}", "offset", (json_int_t) (self->last + 1), "at",
-        (json_int_t) argos_shell_wall ());
+    json_t *value = json_pack (
+        "{s:I,s:I}", "offset", (json_int_t) self->last + 1, "at", (json_int_t) argos_shell_wall ());
     argos_adapter_store (
         telegram->adapter, messages, self->last ? cursor : NULL, value, s_on_stored, self);
 }
@@ -133,6 +133,15 @@ s_member (const json_t *object, const char *name)
     return text ? text : "";
 }
 
+//  The next file, or the same once more.
+
+static void
+s_later (tg_batch_t *self, int64_t wait_ms)
+{
+    self->timer.fn = s_next_file;
+    argos_adapter_timer (self->telegram->adapter, &self->timer, argos_shell_now () + wait_ms);
+}
+
 //  The message says what it came without.
 
 static void
@@ -147,7 +156,7 @@ s_without (tg_batch_t *self, const char *why)
             s_member (s_file (self), "name"), why));
     self->file++;
     self->tries = 0;
-    s_next_file (self);
+    s_later (self, 0);
 }
 
 static void
@@ -157,9 +166,7 @@ s_try_again (tg_batch_t *self, const char *why)
         s_without (self, why);
         return;
     }
-    self->timer.fn = s_next_file;
-    argos_adapter_timer (self->telegram->adapter, &self->timer,
-        argos_shell_now () + (int64_t) AGAIN_MS * self->tries);
+    s_later (self, (int64_t) AGAIN_MS * self->tries);
 }
 
 static void

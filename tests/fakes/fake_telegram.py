@@ -10,7 +10,9 @@ Limits: one process, memory only; methods that are not in Api are unknown, as th
 import argparse
 import asyncio
 import json
+import random
 import re
+import secrets
 import sys
 import threading
 import time
@@ -484,12 +486,18 @@ class Api:
         return True
 
 
+def new_token():
+    """One of its own for each test: a token has one owner on a host."""
+    return f"{random.randrange(10 ** 8, 10 ** 9)}:AA{secrets.token_hex(16)}x"
+
+
 class FakeTelegram:
     """The server, and the people. Use as a context: a thread of its own, `url` is where it is."""
 
-    def __init__(self, tokens=("1111:AAFAKEfakeFAKEfakeFAKEfakeFAKEfake01",), port=0, silent=True):
+    def __init__(self, tokens=None, port=0, silent=True):
+        tokens = tokens or [new_token()]
         self.bots = {token: Bot(token, f"fake{i or ''}_bot") for i, token in enumerate(tokens)}
-        self.chats, self.files, self.faults = {}, {}, Faults()
+        self.chats, self.gone, self.files, self.faults = {}, {}, {}, Faults()
         self.requests = []  # (time, token, method, parameters without files, the fault)
         self.events = []    # ("send"|"edit"|"delete", chat id, message as it was)
         self.refusals = []  # Descriptions
@@ -587,12 +595,26 @@ class FakeTelegram:
 
     def private(self, user_id, name="Ana", forum=False):
         user = {"id": user_id, "is_bot": False, "first_name": name, "username": name.lower()}
-        self.chats[user_id] = Chat(user_id, "private", user=user, forum=forum)
-        return user_id
+        return self._chat(Chat(user_id, "private", user=user, forum=forum))
 
     def group(self, chat_id=-1001000000001, title="Lab", kind="supergroup", forum=False):
-        self.chats[chat_id] = Chat(chat_id, kind, title, forum)
-        return chat_id
+        return self._chat(Chat(chat_id, kind, title, forum))
+
+    def _chat(self, chat):
+        """Numbers of messages go on where an earlier chat of that id has ended."""
+        before = self.chats.get(chat.id) or self.gone.get(chat.id)
+        chat.next_id = max(chat.next_id, before.next_id if before else 0)
+        self.chats[chat.id] = chat
+        return chat.id
+
+    def forget(self):
+        """Nothing was said, and nothing goes wrong any more; who fetches updates stays."""
+        self.gone.update(self.chats)
+        self.chats.clear()
+        self.faults.clear()
+        for known in (self.requests, self.events, self.refusals, self.bot.actions, self.bot.updates):
+            known.clear()
+        self.duplicate, self.api = 0, Api(self)
 
     def update(self, kind, body, bot=None):
         """One more update for a bot; returns its number."""

@@ -3,28 +3,49 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 import uuid
 
 import pytest
 
-from conftest import BUILD, own_settings, wait_until
+from conftest import BUILD, Argosd, own_settings, wait_until
 from test_adapter_pyzmq import Peer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
-from fake_telegram import FakeTelegram  # noqa: E402
+from fake_telegram import FakeTelegram, new_token  # noqa: E402
 
 ANA, GROUP = 5001, -1001000000001
 SERVICE = "deliver.telegram.main"
 pytestmark = own_settings
 
 
+@pytest.fixture(scope="module")
+def one():
+    """A bot for all tests that change no settings and kill nothing: (argosd, fake)."""
+    folder = tempfile.mkdtemp(prefix="argos-")
+    with FakeTelegram() as fake:
+        daemon = begin(Argosd(folder), fake)
+        yield daemon, fake
+        code = daemon.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+    assert code == 0 and fake.bot.token.split(":")[1] not in daemon.text(), daemon.text()
+
+
 @pytest.fixture
-def telegram():
+def telegram(request):
+    """A Telegram in which Ana is; that of `one`, or one of its own."""
+    if "ready" in request.fixturenames and not request.node.get_closest_marker("platform"):
+        fake = request.getfixturevalue("one")[1]
+        fake.forget()
+        fake.private(ANA)
+        yield fake
+        return
     with FakeTelegram() as fake:
         fake.private(ANA)
         yield fake
@@ -44,10 +65,14 @@ def begin(daemon, telegram, extra=""):
 
 
 @pytest.fixture
-def ready(daemon, telegram, request):
-    """An argosd whose bot is there; a mark `platform` adds lines to the platform's."""
+def ready(request, telegram):
+    """An argosd whose bot is there: that of all, or, with a mark `platform` of further settings, one of its own."""
     mark = request.node.get_closest_marker("platform")
-    begin(daemon, telegram, "".join(f"    {line}\n" for line in mark.args) if mark else "")
+    if not mark:
+        yield request.getfixturevalue("one")[0]
+        return
+    daemon = request.getfixturevalue("daemon")
+    begin(daemon, telegram, "".join(f"    {line}\n" for line in mark.args))
     yield daemon
     assert telegram.bot.token.split(":")[1] not in daemon.text()
     if daemon.process.poll() is None:
@@ -96,7 +121,7 @@ def test_talk(ready, telegram):
     telegram.say(ANA, "and again")
     telegram.wait_text(ANA, "You said: and again")
     assert (ANA, "typing", None) in telegram.bot.actions
-    assert {row["command"] for row in telegram.bot.commands} >= {"new", "status", "stop"}
+    wait_until(lambda: {row["command"] for row in telegram.bot.commands} >= {"new", "status", "stop"})
 
 
 def test_marks_become_entities(ready, telegram):
@@ -272,7 +297,6 @@ def test_buttons(ready, telegram, person):
 def test_requests(ready, telegram, person):
     forum = telegram.group(GROUP, forum=True)
     telegram.group(-55, kind="group")
-    wait_until(lambda: telegram.bot.commands)
     kind, made = person.ask("thread.create", chat_id=str(forum), name="Handoff 1")
     assert kind == "thread.create.result" and telegram.chats[forum].topics[int(made["thread_id"])] == "Handoff 1"
     assert telegram.texts(forum)[-1] == "📌 Handoff 1"
@@ -320,7 +344,7 @@ def test_what_cannot_be_fetched_is_said(ready, telegram):
 #  Accounts, webhook, tokens
 
 def test_two_accounts(daemon, telegram):
-    with FakeTelegram(["2222:AAOTHERotherOTHERotherOTHERotherOT02"]) as other:
+    with FakeTelegram() as other:
         other.private(ANA)
         env = settings(daemon, telegram, f"    accounts:\n      work:\n        token: env:WORK\n        base_url: {other.url}\n")
         daemon.start(env={**env, "WORK": other.bot.token})
@@ -342,7 +366,7 @@ def test_a_token_has_one_owner(daemon, telegram):
 
 def test_a_bad_token_is_said_and_the_daemon_runs(daemon, telegram):
     settings(daemon, telegram)
-    daemon.start(env={"TELEGRAM_BOT_TOKEN": "1111:WRONG"})
+    daemon.start(env={"TELEGRAM_BOT_TOKEN": new_token()})
     assert "is the token right" in daemon.wait_log("can't work")
     person = Person(daemon)
     kind, answer = person.ask("probe")
@@ -422,7 +446,7 @@ def test_setup(daemon, telegram):
     def setup(token, url=telegram.url):
         return argos(daemon, "setup", "telegram", "--base-url", url, given=token + "\n")
 
-    for token, url, words in (("nonsense", telegram.url, "no token of a bot"), ("1111:WRONG", telegram.url, "does not know this token"),
+    for token, url, words in (("nonsense", telegram.url, "no token of a bot"), (new_token(), telegram.url, "does not know this token"),
                               (telegram.bot.token, "http://127.0.0.1:1", "can't be reached")):
         done = setup(token, url)
         assert done.returncode == 1 and words in done.stderr and token not in done.stderr
