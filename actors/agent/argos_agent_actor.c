@@ -26,6 +26,7 @@ s_handle_timer (void *arg)
     argos_due_node_t *node;
     for (int i = 0; i < TIMERS_A_TURN && (node = argos_due_pop (&self->due, now)); i++)
         turn_timer ((turn_t *) node->owner);
+    agent_watch (self, now);
     int64_t due_ms = agent_backs_due (self);
     if (due_ms >= 0 && due_ms <= now)
         agent_backs_turn (self);
@@ -36,6 +37,9 @@ void
 agent_arm (agent_t *self)
 {
     int64_t due_ms = argos_due_first (&self->due);
+    int64_t watch_ms = argos_due_first (&self->watch);
+    if (watch_ms >= 0 && (due_ms < 0 || watch_ms < due_ms))
+        due_ms = watch_ms;
     int64_t provider_ms = agent_backs_due (self);
     if (provider_ms >= 0 && (due_ms < 0 || provider_ms < due_ms))
         due_ms = provider_ms;
@@ -190,8 +194,10 @@ s_agent_destroy (agent_t **self_p)
     while (self->turns)
         turn_lost (self->turns);
     agent_backs_destroy (self);
+    agent_titles_clear (self);
     argos_shell_destroy (&self->shell);
     argos_due_clear (&self->due);
+    argos_due_clear (&self->watch);
     agent_leave_tools (self);
     explicit_bzero (self->config.provider.key, sizeof self->config.provider.key);
     for (size_t i = 0; i < ARGOS_FALLBACKS_MAX; i++)

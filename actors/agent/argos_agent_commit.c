@@ -169,6 +169,8 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
             self->lease = NULL; //  The peer frees it after this call
             self->flying_last = job;
             turn_look (self, "agent:end");
+            if (job == JOB_FINISH && *self->run_id)
+                agent_title (self);
         }
         turn_event (self,
             job == JOB_OPEN && self->tool_count ? ARGOS_TURN_ACCEPTED_TOOLS : ARGOS_TURN_ACCEPTED);

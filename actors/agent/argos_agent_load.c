@@ -71,7 +71,7 @@ s_find_unknown (turn_t *self)
     json_t *call;
     json_array_clear (self->unknown);
     json_object_foreach (self->open, id, call)
-        if (!s_waits (self, id))
+        if (!s_waits (self, id) && !turn_runs_again (self, call))
             json_array_append_new (
                 self->unknown, json_pack ("{s:s, s:s, s:s, s:O, s:s}", "role", "tool", "content",
                                    s_unknown_text, "tool_call_id", id, "tool_name",

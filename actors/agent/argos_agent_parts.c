@@ -252,6 +252,8 @@ s_failed (parts_t *self, const turn_t *turn)
     size_t size = argos_utf8_cut (turn->error, strlen (turn->error), sizeof error - 1);
     memcpy (error, turn->error, size);
     error[size] = 0;
+    if (turn->calls_stored && turn->tool_count)
+        s_results (self, turn, false);
     parts_store (self, "run.finish",
         json_pack ("{s:s, s:s, s:s, s:o}", "run_id", turn->run_id, "state", "failed", "error",
             error, "usage", s_usage (turn)));

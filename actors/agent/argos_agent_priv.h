@@ -26,6 +26,7 @@
 
 typedef struct agent agent_t;
 typedef struct turn turn_t;
+typedef struct title title_t;
 typedef struct note note_t;
 
 typedef enum {
@@ -117,6 +118,9 @@ struct turn {
     unsigned refs;                       //  Outstanding answers that name this turn
     char session[257], run_id[37];       //  Ids; run_id "" when the head is a stop
     char key[1025];                      //  Lane
+    argos_due_node_t watch;              //  When it may have been idle for too long
+    int64_t active_ms;                   //  When something has happened last, monotonic
+    bool warned;                         //  The chat has been told that it takes long
     int64_t begun_ms;                    //  When this lease began, monotonic
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
@@ -210,6 +214,8 @@ struct agent {
     json_t *prompt_settings;         //  What it was built of
     char prompt_hash[65];            //  Of it
     argos_due_t due;                 //  Timers of turns
+    argos_due_t watch;               //  When which turn may have been idle for too long
+    title_t *titles;                 //  Being written
     note_t *notes;                   //  Being written down
     turn_t *turns;                   //  All that are not over
     size_t turn_count;               //  How many
@@ -288,6 +294,8 @@ void turn_read_grants (turn_t *self);
 void turn_decide (turn_t *self);
 //  Reads the records of what was asked for the open calls; then turn_found.
 void turn_find_questions (turn_t *self);
+//  An open call that may run once more, because its tool says so, is one again.
+bool turn_runs_again (turn_t *self, const json_t *call);
 //  A side message that is a question.answer.
 void turn_reply (turn_t *self, const argos_peer_msg_t *msg);
 //  Gives the answers that are here to the calls that wait for them.
@@ -334,6 +342,16 @@ size_t agent_back_next (const agent_t *self, size_t at);
 void agent_back_cools (agent_t *self, size_t at, int64_t now);
 void agent_back_works (agent_t *self, size_t at);
 
+//  argos_agent_watch.c
+//  Begins to watch a turn; looks at those that may have been idle for too long.
+void turn_watch (turn_t *self);
+void agent_watch (agent_t *self, int64_t now);
+
+//  argos_agent_title.c
+//  The session of a turn that has ended gets a title, beside everything else.
+void agent_title (const turn_t *turn);
+void agent_titles_clear (agent_t *self);
+
 //  argos_agent_compress.c
 //  Whether the conversation should be made smaller before the next call.
 bool turn_is_long (const turn_t *self);
@@ -367,6 +385,8 @@ void agent_follow_tools (agent_t *self);
 void agent_leave_tools (agent_t *self);
 bool agent_tool_known (const agent_t *self, const char *name);
 const char *agent_tool_names (const agent_t *self);
+//  A flag of a tool: parallel, idempotent, ...; false for one that we don't know.
+bool agent_tool_flag (const agent_t *self, const char *name, const char *flag);
 //  What this turn offers to the model, borrowed.
 json_t *turn_tools (turn_t *self);
 //  Makes the arguments fit, and answers a call that this turn may not make.

@@ -149,14 +149,44 @@ s_send (turn_t *self, size_t index)
     tool_set_result (tool, s_refused (&answer));
 }
 
+//  Whether this call waits for nothing but its turn
+static bool
+s_is_due (const tool_t *tool)
+{
+    return tool->known && !tool->broken && !tool->sent && !tool->result && !tool->batch &&
+           (!tool->question || (tool->allowed && tool->settled));
+}
+
+//  All of them at once when each says that it may, else one after the other
+static void
+s_run_next (turn_t *self)
+{
+    bool together = true, busy = false, live = argos_peer_live (self->agent->peer);
+    for (size_t i = 0; i < self->tool_count; i++) {
+        const tool_t *tool = &self->tools[i];
+        together = together && (!(tool->sent || s_is_due (tool)) ||
+                                   agent_tool_flag (self->agent, tool->name, "parallel"));
+        busy = busy || (tool->sent && !tool->result);
+    }
+    for (size_t i = 0; i < self->tool_count; i++) {
+        tool_t *tool = &self->tools[i];
+        if (!s_is_due (tool) || (busy && !together))
+            continue;
+        if (!live)
+            tool_set_result (tool, tool_result ("error", s_no_broker));
+        else
+            s_send (self, i);
+        busy = busy || !tool->result;
+    }
+}
+
 void
 turn_run_tools (turn_t *self)
 {
-    bool live = argos_peer_live (self->agent->peer);
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
         char error[1024];
-        if (tool->result || tool->question || tool->batch)
+        if (tool->result)
             continue;
         if (!tool->known) {
             snprintf (error, sizeof error, "There is no tool of that name. Tools: %s.",
@@ -166,27 +196,8 @@ turn_run_tools (turn_t *self)
         else if (tool->broken)
             tool_set_result (
                 tool, tool_result ("error", "The arguments were not valid JSON. It was not run."));
-        else if (!live)
-            tool_set_result (tool, tool_result ("error", s_no_broker));
-        else
-            s_send (self, i);
     }
     turn_check_results (self);
-}
-
-//  What people have allowed is run once the commit that uses the answer is accepted
-static void
-s_run_allowed (turn_t *self)
-{
-    for (size_t i = 0; i < self->tool_count; i++) {
-        tool_t *tool = &self->tools[i];
-        if (!tool->allowed || !tool->settled || tool->sent || tool->result)
-            continue;
-        if (argos_peer_live (self->agent->peer))
-            s_send (self, i);
-        else
-            tool_set_result (tool, tool_result ("error", s_no_broker));
-    }
 }
 
 //  Results are stored in the order of the calls; only who waits for people is not waited for
@@ -206,7 +217,7 @@ turn_check_results (turn_t *self)
     bool all = true, some = false, waits = false, busy = false;
     turn_match_replies (self);
     turn_expire (self);
-    s_run_allowed (self);
+    s_run_next (self);
     for (size_t i = 0; i < self->tool_count; i++) {
         const tool_t *tool = &self->tools[i];
         all = all && tool->stored;

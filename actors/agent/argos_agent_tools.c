@@ -45,6 +45,13 @@ agent_tool_names (const agent_t *self)
     return argos_toolset_names (argos_registry_set (self->registry));
 }
 
+bool
+agent_tool_flag (const agent_t *self, const char *name, const char *flag)
+{
+    return argos_toolset_flag (
+        argos_toolset_find (argos_registry_set (self->registry), name), flag);
+}
+
 static bool
 s_is (const turn_t *self, const char *flag)
 {

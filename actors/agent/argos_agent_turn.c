@@ -83,6 +83,7 @@ s_end (turn_t *self)
     turn_abort_call (self);
     turn_cancel_tools (self, "");
     argos_due_set (&self->agent->due, &self->due, -1);
+    argos_due_set (&self->agent->watch, &self->watch, -1);
     if (self->lease)
         argos_lease_set_data (self->lease, NULL);
     self->lease = NULL;
@@ -257,6 +258,7 @@ void
 turn_event (turn_t *self, argos_turn_event_t event)
 {
     self->refs++; //  The action may end the turn
+    self->active_ms = argos_shell_now ();
     argos_turn_state_t before = self->state;
     argos_turn_action_t action = argos_turn_step (&self->state, event);
     argos_log (ARGOS_LOG_DEBUG, self->agent->name, "turn", "seq=%lld state=%s event=%s action=%s",
@@ -269,6 +271,7 @@ turn_event (turn_t *self, argos_turn_event_t event)
 void
 turn_begin (turn_t *self)
 {
+    turn_watch (self);
     const argos_provider_settings_t *provider = &self->agent->config.provider;
     turn_tell (self, "running");
     turn_look (self, "agent:start");

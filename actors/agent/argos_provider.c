@@ -335,6 +335,12 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
     return call;
 }
 
+int64_t
+argos_call_data_ms (const argos_call_t *call)
+{
+    return call->data_ms;
+}
+
 void
 argos_call_abort (argos_call_t **call_p)
 {

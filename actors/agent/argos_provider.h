@@ -72,6 +72,9 @@ argos_call_t *argos_provider_call (argos_provider_t *self, const argos_request_t
 //  *call_p may be NULL.
 void argos_call_abort (argos_call_t **call_p);
 
+//  When its newest data event came, monotonic msec; at first when it began.
+int64_t argos_call_data_ms (const argos_call_t *call);
+
 //  Whether a host name of a URL is near by (this machine, a private network, the host of a
 //  container): there a model may be silent for as long as it likes.
 bool argos_provider_is_local (const char *host);

@@ -121,6 +121,7 @@ def command(body):
     return json.dumps({"command": said.split("$ ", 1)[1]})
 
 
+TITLE = "Write a title of three"
 SUMMARY = "You write the summary of a conversation"
 
 
@@ -224,6 +225,11 @@ SCENARIOS = {
     "k_tool": [lambda body: tool(arguments=command(body)), OK],
     "k_asked": [lambda body: tool(arguments=command(body)), OK],
     "k_after_tool": [lambda body: tool(arguments=command(body)), [STALL], OK],
+    "deaf_for_ever": [[STALL]],
+    "title": [text('"A title of words."')],
+    # Two calls, one after the other unless both may run beside each other
+    "two_calls": [lambda body: stream(chunk({"role": "assistant"}), *[call(at, f"call_{at}", "terminal", json.dumps({"command": part}))
+                                      for at, part in enumerate(json.loads(command(body))["command"].split(" && "))], chunk({}, "tool_calls")), OK],
     # Too long: compression
     "summary": [text("Goal: to be brief.")],
     "summary_fails": [error(500, "no summary today")],
@@ -270,6 +276,8 @@ class Provider:
 
     @staticmethod
     def scenario(body):
+        if TITLE in json.dumps(body):
+            return "title"
         if SUMMARY in json.dumps(body):
             found = re.search(r"@sum_([a-z0-9]+)", json.dumps(body["messages"]))
             return "summary_" + found.group(1) if found else "summary"

@@ -90,14 +90,14 @@ def test_a_stop_of_the_parent_stops_its_children(chat):
 def test_a_parent_that_waits_holds_nothing(chat):
     run_id = chat.say(line(tasks=[{"goal": "!slow 2000"}, {"goal": "quick"}]))
     wait_until(lambda: chat.session() and len(children(chat)) == 2)
-    slow = children(chat)[0]["id"]
     record = f"{chat.session()['id']}/"
 
     def one_is_there():
         records = chat.read("record.list", {"space": "delegate", "prefix": record})["records"]
         return [child for child in records[0]["value"]["children"] if "result" in child] if records else []
 
-    wait_until(one_is_there)
+    quick, = wait_until(one_is_there)
+    slow, = {child["id"] for child in children(chat)} - {quick["session_id"]}
     wait_until(lambda: not any(message["leased"] for message in chat.lane()))
     chat.peer.ask({"type": "turn.stop", "to": "service:turn", "id": run_id + ".x", "key": slow, "durable": True, "side": True, "urgent": True},
                   {"reason": "test"})

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from conftest import ROOT, Argosd, own_settings
+from conftest import ROOT, Argosd, own_settings, wait_until
 from test_adapter_pyzmq import Peer, inbound
 
 pytestmark = own_settings
@@ -401,4 +401,26 @@ def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
     assert "summary" in chat.hear()["text"]
     assert "Keep above all what concerns: the words" in json.dumps(faults.requests("summary")[-1])
     assert len(chat.rows(data["run_id"])) <= len(rows)
+    chat.close()
+
+
+def test_calls_run_one_after_the_other(openai, tmp_path):
+    mark = tmp_path / "mark"
+    openai.ask(f"@two_calls $ sleep 0.3; echo first >> {mark} && echo second >> {mark}")
+    assert mark.read_text().split() == ["first", "second"]
+
+
+def test_nothing_happens_for_too_long(faults):
+    more = "  inactivity_warning_s: 1\n  inactivity_abort_s: 2\n  auxiliary_model: titles\n"
+    chat = Chat(settings(faults, more=more).replace("stall_s: 1", "stall_s: 100"))
+    notice = chat.ask("please @deaf_for_ever")
+    assert notice["kind"] == "notice" and "nothing has happened for 1 seconds: the model m does not go on" in notice["text"]
+    data = chat.hear()
+    assert data["kind"] == "error" and "nothing has happened for 2 seconds: the model m does not go on (call 1)" in data["text"]
+    assert chat.ask("well @ok", new=False)["text"] == FINE
+    # A new session gets a title of the auxiliary model, beside everything
+    data = chat.ask("well @ok")
+    session = chat.run(data["run_id"])["session_id"]
+    wait_until(lambda: chat.peer.ask({"type": "session.get", "to": "store"}, {"id": session})[2]["session"].get("title") == "A title of words")
+    assert faults.requests("title")[-1]["model"] == "titles"
     chat.close()
