@@ -24,6 +24,8 @@ static const struct {
     { "process_manage", "process" },
     { "manage_process", "process" },
     { "processes", "process" },
+    { "web_fetch", "web_extract" },
+    { "fetch_url", "web_extract" },
 };
 
 const char *

@@ -307,3 +307,11 @@ argos_output_text (const argos_output_t *self)
     }
     return text;
 }
+
+char *
+argos_output_long (const argos_output_t *self)
+{
+    argos_output_t wide = *self;
+    wide.max = ARGOS_OUTPUT_LIMIT;
+    return self->total > self->max && self->max < wide.max ? argos_output_text (&wide) : NULL;
+}

@@ -32,4 +32,7 @@ uint64_t argos_output_total (const argos_output_t *self);
 //  The text of what has been added; new, the caller's, terminated.
 char *argos_output_text (const argos_output_t *self);
 
+//  The same with at most ARGOS_OUTPUT_LIMIT bytes, when that is more than the text has; else NULL.
+char *argos_output_long (const argos_output_t *self);
+
 #endif

@@ -327,3 +327,9 @@ argos_terminal_result (const argos_terminal_t *self)
     free (text);
     return body;
 }
+
+char *
+argos_terminal_long (const argos_terminal_t *self)
+{
+    return argos_output_long (self->output);
+}

@@ -46,4 +46,8 @@ bool argos_terminal_over (const argos_terminal_t *self);
 //  the caller's.
 json_t *argos_terminal_result (const argos_terminal_t *self);
 
+//  What it has printed, at most ARGOS_OUTPUT_LIMIT bytes, when that is more than the result tells;
+//  else NULL. New, the caller's.
+char *argos_terminal_long (const argos_terminal_t *self);
+
 #endif

@@ -23,7 +23,7 @@ typedef struct {
     const char *home, *state;              //  Of the user; of Argos
     const char *files;                     //  Folder for what is too long to be told; NULL = none
     size_t chars_max;                      //  Bytes of a result
-    bool local_web;                        //  Addresses of this network may be asked for
+    json_t *private_hosts;                 //  Names of this network that web pages may be of; own
     const argos_approval_policy_t *policy; //  Rules for paths; shared, read only
     atomic_bool stop;                      //  Nobody waits for the result
     json_t *result;                        //  What it has come to; own

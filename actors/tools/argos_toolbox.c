@@ -6,7 +6,6 @@
 
 #include "argos_toolbox.h"
 
-#include "argos_fetch.h"
 #include "argos_files.h"
 #include "argos_header.h"
 #include "argos_reads.h"
@@ -42,6 +41,7 @@ static const s_row_t s_rows[] = {
     { "write_file", argos_tool_write_file, 4, true, false, true },
     { "patch", argos_tool_patch, 4, true, false, true },
     { "search_files", argos_tool_search_files, 4, true, true, false },
+    { "web_extract", argos_tool_web_extract, 4, false, false, false },
 };
 
 #define ROWS (sizeof s_rows / sizeof *s_rows)
@@ -73,11 +73,11 @@ struct job {
 
 struct argos_toolbox {
     argos_shell_t *shell;                  //  Whose loop
-    char *home, *state, *files;            //  See argos_toolbox_config_t
-    char *root;                            //  Setting; NULL = sessions have no folder of their own
+    argos_places_t places;                 //  Folders; own
     const argos_approval_policy_t *policy; //  Borrowed
     char *write_root;                      //  Setting
     size_t chars_max;                      //  Setting
+    json_t *private_hosts;                 //  Setting
     job_t *jobs;                           //  At work
     int job_count;                         //  How many
     task_t *tasks;                         //  Known
@@ -135,6 +135,7 @@ argos_toolbox_close (argos_toolbox_t *self, const char *session)
     DL_FOREACH_SAFE (self->tasks, task, next)
         if (strcmp (task->session, session) == 0)
             s_task_free (self, task);
+    argos_places_forget (&self->places, session);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -188,6 +189,7 @@ s_job_free (argos_toolbox_t *self, job_t *job)
     self->job_count--;
     json_decref (job->call.arguments);
     json_decref (job->call.result);
+    json_decref (job->call.private_hosts);
     free (job);
 }
 
@@ -285,17 +287,18 @@ s_fill (argos_toolbox_t *self, job_t *job, const argos_toolset_t *set, const jso
     snprintf (job->call_id, sizeof job->call_id, "%s",
         json_string_value (json_object_get (body, "call_id")));
     snprintf (job->root, sizeof job->root, "%s", root);
-    snprintf (job->files, sizeof job->files, "%s", self->files ? self->files : "");
+    argos_places_files (&self->places, job->session, job->files);
     snprintf (job->write_root, sizeof job->write_root, "%s", self->write_root);
     call->session = job->session;
     call->call_id = job->call_id;
     call->root = job->root;
     call->files = *job->files ? job->files : NULL;
     call->write_root = job->write_root;
-    call->home = self->home;
-    call->state = self->state;
+    call->home = self->places.home;
+    call->state = self->places.state;
     call->policy = self->policy;
     call->chars_max = self->chars_max;
+    call->private_hosts = json_deep_copy (self->private_hosts);
     call->arguments = json_deep_copy (json_object_get (body, "arguments"));
     argos_toolset_coerce (json_object_get (tool, "parameters"), call->arguments);
     const char *given = argos_tool_text (call, "path");
@@ -371,25 +374,20 @@ argos_toolbox_settings (argos_toolbox_t *self, const json_t *settings)
     free (self->write_root);
     self->write_root = strdup (root ? root : "");
     self->chars_max = chars > 0 ? (size_t) chars : CHARS_MAX;
+    json_decref (self->private_hosts);
+    self->private_hosts =
+        json_deep_copy (argos_setting (settings, NULL, NULL, "tools.web.private_hosts"));
     const char *folders = argos_setting_text (settings, NULL, NULL, "tools.root");
-    free (self->root);
-    self->root = folders && *folders ? strdup (folders) : NULL;
+    free (self->places.root);
+    self->places.root = folders && *folders ? strdup (folders) : NULL;
     if (!self->write_root)
         abort ();
 }
 
-const char *
-argos_toolbox_root (
-    const argos_toolbox_t *self, const char *session, const char *usual, char path[PATH_MAX])
+const argos_places_t *
+argos_toolbox_places (const argos_toolbox_t *self)
 {
-    char name[129];
-    if (!self->root)
-        return usual && *usual ? usual : self->home;
-    argos_fetch_clean (session, false, sizeof name - 1, name);
-    snprintf (path, PATH_MAX, "%.3800s/%s", self->root, name);
-    mkdir (self->root, 0700);
-    mkdir (path, 0700);
-    return path;
+    return &self->places;
 }
 
 argos_toolbox_t *
@@ -400,9 +398,9 @@ argos_toolbox_new (argos_shell_t *shell, const argos_toolbox_config_t *config)
         abort ();
     self->shell = shell;
     self->policy = config->policy;
-    self->home = strdup (config->home);
-    self->state = config->state ? strdup (config->state) : NULL;
-    self->files = config->files ? strdup (config->files) : NULL;
+    self->places.home = strdup (config->home);
+    self->places.state = config->state ? strdup (config->state) : NULL;
+    self->places.files = config->files ? strdup (config->files) : NULL;
     self->write_root = strdup ("");
     self->chars_max = CHARS_MAX;
     pthread_mutex_init (&self->mutex, NULL);
@@ -440,10 +438,11 @@ argos_toolbox_destroy (argos_toolbox_t **self_p)
         close (self->event);
     }
     pthread_mutex_destroy (&self->mutex);
-    free (self->home);
-    free (self->state);
-    free (self->files);
-    free (self->root);
+    free (self->places.home);
+    free (self->places.state);
+    free (self->places.files);
+    free (self->places.root);
+    json_decref (self->private_hosts);
     free (self->write_root);
     free (self);
     *self_p = NULL;

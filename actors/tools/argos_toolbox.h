@@ -8,10 +8,9 @@
 
 #include "argos_approval.h"
 #include "argos_peer.h"
+#include "argos_places.h"
 #include "argos_shell.h"
 #include "argos_toolset.h"
-
-#include <limits.h>
 
 typedef struct argos_toolbox argos_toolbox_t;
 
@@ -36,10 +35,8 @@ void argos_toolbox_settings (argos_toolbox_t *self, const json_t *settings);
 bool argos_toolbox_take (argos_toolbox_t *self, const argos_peer_msg_t *msg,
     const argos_toolset_t *set, const char *root);
 
-//  The folder of a session: its own below the setting `tools.root` (made, written to path), else
-//  usual, else the home directory.
-const char *argos_toolbox_root (
-    const argos_toolbox_t *self, const char *session, const char *usual, char path[PATH_MAX]);
+//  The folders of sessions; borrowed.
+const argos_places_t *argos_toolbox_places (const argos_toolbox_t *self);
 
 //  The call is not waited for any more. Returns whether there was one.
 bool argos_toolbox_cancel (argos_toolbox_t *self, const char *from, const char *id);

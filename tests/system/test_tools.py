@@ -1,7 +1,9 @@
 """Tools of the agent, through the rehearsal provider's `!tool name {json}`: offers of other programs, who may have what run, and what ours do."""
+import http.server
 import json
 import subprocess
 import sys
+import threading
 import uuid
 
 import pytest
@@ -176,3 +178,91 @@ def test_each_session_works_in_a_folder_of_its_own(daemon, home):
         assert "outside" in of(chat.tool("write_file", path=f"{home}/roots/../x", content="x"))["error"]
         other = Chat(peer, "8")
         assert "no file" in of(other.tool("read_file", path="a/b.txt"))["error"]
+
+
+def test_the_shell_goes_on_where_it_was_and_files_are_found_from_there(chat, home):
+    (home / "work").mkdir()
+    assert '"exit_code":0' in chat.tool("terminal", command=f"cd {home}/work; export WORD='two words'")
+    assert f"{home}/work\\ntwo words" in chat.tool("terminal", command='pwd; echo "$WORD"')
+    assert of(chat.tool("write_file", path="here.txt", content="x"))["path"] == f"{home}/work/here.txt"
+    assert f"{home}\\n" in chat.tool("terminal", command="pwd", workdir=str(home))
+    assert '"exit_code_meaning":"no match"' in chat.tool("terminal", command="grep zzz /dev/null")
+    assert "background=true" in chat.tool("terminal", command="nohup sleep 100")
+    assert chat.tool("terminal", command="env").count("API_KEY") == 0
+
+
+def test_the_floor_is_asked_by_the_tool_itself(chat, argosd):
+    """Whoever calls, the agent or another peer of the core: a tool of ours never runs what the floor forbids."""
+    text = chat.tool("terminal", command="r''m -rf ${IFS}/")
+    assert "BLOCKED" in text or "blocked" in text
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path.startswith("/away"):
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/page" if self.path == "/away" else self.path)
+            self.end_headers()
+            return
+        body = b"\0\1\2" * 99 if self.path == "/binary" else b"<title>A page</title><h1>Hello</h1>" + b"<p>text</p>" * (9999 if self.path == "/long" else 1)
+        self.send_response(404 if self.path == "/gone" else 200)
+        self.send_header("Content-Type", "application/octet-stream" if self.path == "/binary" else "text/html")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_pages_are_read_but_none_of_the_own_network(daemon, home):
+    (home / "argos.yaml").write_text("gateway: {allow_all_users: true}\ntools: {web: {private_hosts: [127.0.0.1]}}\n")
+    daemon.start()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}"
+    with argos.Peer("line.main", daemon.endpoint) as peer:
+        peer.serve("deliver.line.main", slots=4)
+        chat = Chat(peer)
+
+        def get(*urls):
+            return of(chat.tool("web_extract", urls=list(urls)))["results"]
+
+        page, gone, binary = get(f"{base}/page", f"{base}/gone", f"{base}/binary")
+        assert page == {"url": f"{base}/page", "title": "A page", "content": "# Hello\n\ntext"}
+        assert "404" in gone["error"] and "no text" in binary["error"]
+        long, = get(f"{base}/long")
+        assert long["truncated"] and len(long["content"]) == 20000 and long["total_characters"] > 50000
+        assert "# Hello" in of(chat.tool("read_file", path=long["full_content"], limit=1))["content"]
+        # The same server by a name that is not on the list; where a page leads; names that mean this machine
+        for url in (f"http://localhost:{server.server_port}/page", f"{base}/away", f"http://0.0.0.0:{server.server_port}/", "http://[::1]/",
+                    f"http://2130706434:{server.server_port}/", "http://169.254.169.254/latest/meta-data/"):
+            assert "private network" in get(url)[0]["error"], url
+        assert "without an end" in get(f"{base}/away/for/ever")[0]["error"]
+        assert "only http" in get("ftp://example.org/")[0]["error"] and "no address" in get("file:///etc/passwd")[0]["error"] and "secret" in get("http://u:p@example.org/")[0]["error"]
+        assert "one to 5" in of(chat.tool("web_extract", urls=[]))["error"]
+        assert of(chat.tool("web_fetch", url=f"{base}/page"))["results"][0]["title"] == "A page"
+    server.shutdown()
+
+
+def test_todos_other_chats_and_earlier_sessions(chat):
+    todos = [{"id": "1", "content": "look", "status": "pending"}]
+    first = of(chat.tool("todo", todos=todos))
+    assert "summary" in first, first
+    assert first["summary"]["pending"] == 1
+    assert of(chat.tool("todo"))["todos"] == todos
+    assert of(chat.tool("todo", todos=[{**todos[0], "status": "completed"}], merge=True))["summary"]["completed"] == 1
+    chat.say("the word is xylophone")
+    chat.say("/new")
+    found = of(chat.tool("session_search", query="xylophone"))
+    assert found["results"] or "hint" in found
+    assert "sessions" in of(chat.tool("session_search"))
+    targets = of(chat.tool("send_message", action="list"))
+    assert "channels" in targets
+    assert "needed" in of(chat.tool("send_message", target="origin"))["error"]
+
+
+def test_what_is_too_long_stands_in_a_file(chat):
+    text = chat.tool("terminal", command="seq 1 20000")
+    path = json.loads(text)["full_output"]
+    assert "9999\n10000\n" in open(path, encoding="utf-8").read() and "9999\\n10000" not in text
+    assert "20000" in of(chat.tool("read_file", path=path, offset=20000))["content"]
