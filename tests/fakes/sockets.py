@@ -108,6 +108,7 @@ class Sockets(wire.Fake):
 
     async def deaf(self, socket, request):
         """Answers pings, but not a close."""
+        socket.closing = True
         while message := await socket.receive():
             if message[0] == 8:
                 await asyncio.sleep(3600)

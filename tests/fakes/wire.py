@@ -71,7 +71,7 @@ class WebSocket:
     """The server's side of a connection."""
 
     def __init__(self, reader, writer):
-        self.reader, self.writer, self.closed = reader, writer, None
+        self.reader, self.writer, self.closed, self.closing = reader, writer, None, False
 
     async def frame(self, opcode, data=b"", fin=True, rsv=0, mask=False):
         self.writer.write(self.encode(opcode, data, fin, rsv, mask))
@@ -94,6 +94,9 @@ class WebSocket:
         await self.frame(1, text.encode())
 
     async def close(self, code=1000, reason=""):
+        if self.closing:
+            return
+        self.closing = True
         await self.frame(8, struct.pack(">H", code) + reason.encode())
 
     def abort(self):
@@ -123,6 +126,7 @@ class WebSocket:
                 await self.frame(10, piece)
             elif opcode == 8:
                 self.closed = struct.unpack(">H", piece[:2])[0] if len(piece) >= 2 else 1005
+                await self.close(self.closed if self.closed != 1005 else 1000)
                 return 8, self.closed
             elif opcode == 10:
                 return 10, piece
@@ -149,6 +153,7 @@ class Fake:
 
     def __init__(self):
         self.log, self.faults, self.loop, self.server, self.port, self.tasks = [], [], None, None, 0, set()
+        self.controlled = False
         self.lock = threading.Condition()
 
     async def answer(self, request):
@@ -172,7 +177,15 @@ class Fake:
                 return rule
         return None
 
+    async def control(self, request):
+        """As a program: {"do": method, "with": {...}} is done, in a thread as in a test."""
+        order = request.json()
+        done = await self.loop.run_in_executor(None, lambda: getattr(self, order["do"])(**order.get("with", {})))
+        return 200, json.dumps(done).encode(), {"Content-Type": "application/json"}
+
     async def handle(self, request):
+        if self.controlled and request.path == "/control":
+            return await self.control(request)
         rule = self.taken(request)
         do = rule["do"] if rule else ""
         if do == "drop":
@@ -239,7 +252,7 @@ class Fake:
     @staticmethod
     async def write(writer, status, value=None, headers=None):
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
-        lines = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}
+        lines = {**({"Content-Type": "application/json"} if body else {}), "Content-Length": len(body), **(headers or {})}
         head = f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}\r\n"
         writer.write((head + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n").encode() + body)
         await writer.drain()
@@ -294,6 +307,8 @@ class Fake:
 
 def main(fake):
     """As a program: prints its port, ends with its standard input."""
+    fake.controlled = True
+
     async def run():
         await fake.listen(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
         print(fake.port, flush=True)
