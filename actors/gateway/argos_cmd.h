@@ -20,7 +20,7 @@ argos_cmd_fn argos_cmd_new, argos_cmd_resume, argos_cmd_sessions, argos_cmd_titl
 
 //  argos_cmd_turn.c
 argos_cmd_fn argos_cmd_retry, argos_cmd_undo, argos_cmd_compress, argos_cmd_stop, argos_cmd_queue,
-    argos_cmd_steer;
+    argos_cmd_plan, argos_cmd_steer;
 
 //  argos_asked.c
 argos_cmd_fn argos_cmd_approve, argos_cmd_deny;

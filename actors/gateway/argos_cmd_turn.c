@@ -1,4 +1,4 @@
-//  argos_cmd_turn - the commands on turns: retry, undo, compress, stop, queue, steer.
+//  argos_cmd_turn - the commands on turns: retry, undo, compress, stop, queue, plan, steer.
 //
 //  Invariant: what was said is taken back only while nothing runs in the session, and as it was
 //  read. Pure.
@@ -124,18 +124,38 @@ argos_cmd_stop (const argos_gateway_case_t *gateway, const char *arguments, json
     argos_cmd_say (gateway, parts, SAY_STOPPED);
 }
 
-void
-argos_cmd_queue (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+//  A turn of its own, after what is there.
+
+static void
+s_queue (
+    const argos_gateway_case_t *gateway, const char *name, const char *arguments, json_t *parts)
 {
     int running, queued;
     argos_cmd_count (gateway, &running, &queued);
     if (!*arguments) {
-        argos_cmd_say (gateway, parts, SAY_USAGE, "queue", "<prompt>");
+        argos_cmd_say (gateway, parts, SAY_USAGE, name, "<prompt>");
         return;
     }
     argos_gateway_turn (gateway, arguments, false, parts);
     if (running || queued)
         argos_cmd_say (gateway, parts, SAY_QUEUED, queued + 1);
+}
+
+void
+argos_cmd_queue (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    s_queue (gateway, "queue", arguments, parts);
+}
+
+void
+argos_cmd_plan (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
+{
+    size_t i;
+    json_t *part;
+    s_queue (gateway, "plan", arguments, parts);
+    json_array_foreach (parts, i, part)
+        if (strcmp (argos_cmd_text (part, "type"), "turn.request") == 0)
+            json_object_set_new (json_object_get (part, "body"), "read_only", json_true ());
 }
 
 void

@@ -44,6 +44,7 @@ static const struct {
     [ARGOS_COMMAND_COMPRESS] = { 0, argos_cmd_compress },
     [ARGOS_COMMAND_STOP] = { BIT (LANE) | BIT (ASKED), argos_cmd_stop },
     [ARGOS_COMMAND_QUEUE] = { BIT (LANE) | BIT (SETTING), argos_cmd_queue },
+    [ARGOS_COMMAND_PLAN] = { BIT (LANE) | BIT (SETTING), argos_cmd_plan },
     [ARGOS_COMMAND_STEER] = { BIT (LANE) | BIT (SETTING), argos_cmd_steer },
     [ARGOS_COMMAND_APPROVE] = { BIT (ASKED) | BIT (ASKED_TASKS), argos_cmd_approve },
     [ARGOS_COMMAND_DENY] = { BIT (ASKED) | BIT (ASKED_TASKS), argos_cmd_deny },

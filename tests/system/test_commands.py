@@ -212,6 +212,15 @@ def queue(talk):
     assert talk.said()[-1] == "at once"
 
 
+def plan(talk):
+    running = talk.busy()
+    assert "number 1" in talk.ask("/plan and then")["text"]
+    assert [row.get("body", {}).get("read_only") for row in talk.lane()] == [None, True]
+    talk.stop(running)
+    talk.turn("/plan at once")
+    assert talk.said()[-1] == "at once"
+
+
 def steer(talk):
     running = talk.busy()
     assert "⏩ Steer queued" in talk.ask("/steer to the left")["text"]

@@ -1,4 +1,23 @@
-"""Tools of the agent, through the rehearsal provider's `!tool name {json}`: offers of other programs, who may have what run, and what ours do."""
+"""Tools of the agent, through the rehearsal provider's `!tool name {json}`: offers of other programs, who may have what run, and what ours do.
+
+Where the acceptance text is shown, by number:
+
+    C.9 154-172     tests/unit/test_approval.c with tests/unit/approval/cases.txt (floor, sudo, patterns, evasions)
+    C.9 173, 174    tests/unit/test_approval.c (key and sentence of a denial), tests/system/test_approvals.py
+    C.9 175         tests/unit/test_approval.c (unattended, modes)
+    C.9 176-179     tests/actor/test_agent_question.c, tests/system/test_approvals.py
+    C.9 180, 181    tests/unit/test_terminal_args.c
+    C.9 182, 184-186  tests/actor/test_terminal.c, tests/unit/test_output.c
+    C26             test_the_shell_goes_on_where_it_was_and_files_are_found_from_there, tests/unit/test_terminal_args.c
+    E.12 1-3, 6     tests/unit/test_reads.c; below: test_a_task_is_told..., test_some_files_are_neither...
+    E.12 4, 5       tests/unit/test_patch.c, tests/fuzz/fuzz_patch.c; below: test_files_are_read_written_changed_and_found
+    E.12 7          tests/unit/test_approval.c (paths); below: test_some_files_are_neither..., test_each_session_works_in...
+    E.12 8          tests/unit/test_web.c (todos); below: test_todos_other_chats_and_earlier_sessions
+    E.12 10         below: test_todos_other_chats_and_earlier_sessions
+    E.12 14         tests/unit/test_target.c (targets); below: test_todos_other_chats_and_earlier_sessions
+    E.12 16         tests/unit/test_toolset.c; below: test_an_offer_belongs_to_its_peer...
+    E12 (pages)     tests/unit/test_web.c; below: test_pages_are_read_but_none_of_the_own_network
+"""
 import http.server
 import json
 import subprocess
@@ -266,3 +285,10 @@ def test_what_is_too_long_stands_in_a_file(chat):
     path = json.loads(text)["full_output"]
     assert "9999\n10000\n" in open(path, encoding="utf-8").read() and "9999\\n10000" not in text
     assert "20000" in of(chat.tool("read_file", path=path, offset=20000))["content"]
+
+
+def test_a_turn_that_plans_changes_nothing(chat, home):
+    (home / "a.txt").write_text("text")
+    both = f'/plan !tool read_file {{"path":"{home}/a.txt"}}\n!tool write_file {{"path":"{home}/b.txt","content":"x"}}'
+    text = chat.say(both)
+    assert "1|text" in text and "BLOCKED: This turn may read" in text and not (home / "b.txt").exists()

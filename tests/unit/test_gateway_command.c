@@ -191,6 +191,7 @@ static const struct {
     { "/queue more", { F (ROUTE, ROUTE), F (LANE, WAITS) }, "expect " TURN " deliver.request",
         "number 2" },
     { "/q more", { F (ROUTE, ROUTE), F (LANE, FREE) }, "expect " TURN, "" },
+    { "/plan", { F (ROUTE, ROUTE) }, "deliver.request", "Usage: /plan" },
     { "/queue", { F (ROUTE, ROUTE) }, "deliver.request", "Usage: /queue" },
     { "/steer left", { F (ROUTE, ROUTE), F (LANE, RUNS) }, "expect " TURN " deliver.request",
         "⏩ Steer queued: \"left\"" },
