@@ -556,7 +556,7 @@ argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room
                                      : ARGOS_RESTART_ALONE,
             .shutdown_ms = child ? peer->child.grace_ms + CHILD_STOP_MS : STOP_MS,
             .settings = peer->hears,
-            .drains = peer->fn == argos_agent_actor };
+            .drains = peer->fn == argos_agent_actor || peer->fn == argos_api_actor };
     }
     return rows;
 }

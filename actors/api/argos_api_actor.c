@@ -214,8 +214,17 @@ s_on_command (void *arg, zmsg_t *msg)
 {
     argos_api_t *self = arg;
     zframe_t *word = zmsg_first (msg);
-    if (word && zframe_streq (word, "DRAIN"))
-        self->draining = true;
+    if (!word || !zframe_streq (word, ARGOS_ACTOR_DRAIN) || self->draining)
+        return;
+    self->draining = true;
+    argos_api_drained (self);
+}
+
+void
+argos_api_drained (argos_api_t *self)
+{
+    if (self->draining && self->attended == 0 && !self->stopping)
+        zstr_send (self->pipe, ARGOS_ACTOR_DRAINED);
 }
 
 //  --------------------------------------------------------------------------

@@ -98,7 +98,8 @@ struct argos_api {
     bool cors;                   //  Some origins are allowed
     int64_t started_at;          //  Wall msec
     int max_runs;                //  Cap, 0 = none
-    bool draining;               //  No new runs
+    bool draining;               //  No new runs; DRAINED is said when nobody waits for one
+    size_t attended;             //  Readers that a run is for: chats and the like
     bool stopping;               //  The peer is going away: ask nothing more
     bool loading;                //  slots is being read
     argos_api_call_t *posts;     //  Keyed posts whose commit is not answered
@@ -121,6 +122,9 @@ struct argos_api {
 //  need.
 argos_api_call_t *argos_api_call_new (argos_api_t *self, argos_http_req_t *req);
 void argos_api_call_destroy (argos_api_call_t **self_p);
+
+//  The last one that a run is for has gone: say so, if that is waited for.
+void argos_api_drained (argos_api_t *self);
 
 //  Answer all calls of a list with 503 and free them; the list is empty then.
 void argos_api_calls_refuse (argos_api_call_t **list_p, argos_err_t code);

@@ -45,6 +45,7 @@ s_reader_new (argos_api_watch_t *watch, argos_api_call_t *call)
     reader->req = call->req;
     reader->view = call->view;
     call->view = (argos_view_t){ .class = NULL };
+    watch->api->attended += reader->view.class != NULL;
     reader->written = argos_shell_now ();
     argos_text_init (&reader->bytes, S_BYTES_MAX);
     argos_event_cursor_init (&reader->cursor, call->after);
@@ -59,14 +60,19 @@ static void
 s_reader_free (argos_api_reader_t *reader, bool complete)
 {
     argos_api_watch_t *watch = reader->watch;
-    bool gives_up = reader->view.class && !complete && !reader->cut;
+    argos_api_t *self = watch->api;
+    bool attended = reader->view.class != NULL;
+    bool gives_up = attended && !complete && !reader->cut;
     DL_DELETE (watch->readers, reader);
     if (gives_up)
-        argos_api_abandon (watch->api, watch->run_id);
+        argos_api_abandon (self, watch->run_id);
     argos_view_clear (&reader->view);
     argos_text_clear (&reader->bytes);
     free (reader);
     argos_api_watch_enter_idle (watch);
+    self->attended -= attended;
+    if (attended && self->attended == 0)
+        argos_api_drained (self);
 }
 
 //  --------------------------------------------------------------------------
