@@ -52,8 +52,9 @@ s_asked (const turn_t *self)
 }
 
 static void
-s_ask (turn_t *self, tool_t *tool, argos_question_t *members)
+s_ask (turn_t *self, tool_t *tool, const argos_question_t *members)
 {
+    argos_question_t full = *members;
     char id[ARGOS_QUESTION_ID], hash[ARGOS_QUESTION_HASH];
     argos_question_id (self->run_id, tool->id, id);
     argos_question_hash (tool->name, tool->arguments, hash);
@@ -64,15 +65,15 @@ s_ask (turn_t *self, tool_t *tool, argos_question_t *members)
             tool, tool_result ("error", "Too many questions at a time. It was not run."));
         return;
     }
-    members->id = id;
-    members->session_id = self->session;
-    members->run_id = self->run_id;
-    members->call_id = tool->id;
-    members->tool = tool->name;
-    members->hash = hash;
-    members->allowed = allowed;
-    members->source = json_object_get (self->body, "source");
-    tool->question = argos_question_new (members);
+    full.id = id;
+    full.session_id = self->session;
+    full.run_id = self->run_id;
+    full.call_id = tool->id;
+    full.tool = tool->name;
+    full.hash = hash;
+    full.allowed = allowed;
+    full.source = json_object_get (self->body, "source");
+    tool->question = argos_question_new (&full);
     json_decref (allowed);
     if (!tool->question)
         tool_set_result (tool, tool_result ("error", "The question could not be asked."));

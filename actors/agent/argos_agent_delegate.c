@@ -58,7 +58,7 @@ s_child_id (const turn_t *self, const tool_t *tool, size_t at, char target[37])
     char seed[300];
     int size = snprintf (seed, sizeof seed, "%s/%s/%zu", self->run_id, tool->id, at);
     crypto_hash_sha256 (hash, (const unsigned char *) seed, (unsigned long long) size);
-    memcpy (target, "run_", 4);
+    snprintf (target, 5, "run_");
     sodium_bin2hex (target + 4, 33, hash, 16);
 }
 
@@ -94,6 +94,12 @@ s_depth (const turn_t *self)
     return json_integer_value (json_object_get (json_object_get (self->body, "parent"), "depth"));
 }
 
+static int64_t
+s_deadline (int64_t timeout_s)
+{
+    return argos_shell_wall () + (timeout_s > 0 ? timeout_s : TIMEOUT_S) * 1000;
+}
+
 static const char *
 s_batch (turn_t *self, tool_t *tool, const json_t *tasks)
 {
@@ -119,10 +125,9 @@ s_batch (turn_t *self, tool_t *tool, const json_t *tasks)
     json_array_foreach (tasks, i, task)
         problem = problem ? problem : s_add_child (self, tool, children, task);
     if (!problem)
-        tool->batch = json_pack ("{s:s, s:s, s:s, s:I, s:O}", "id", id, "run_id", self->run_id,
-            "call_id", tool->id, "deadline",
-            (json_int_t) (argos_shell_wall () + (timeout_s > 0 ? timeout_s : TIMEOUT_S) * 1000),
-            "children", children);
+        tool->batch =
+            json_pack ("{s:s, s:s, s:s, s:I, s:O}", "id", id, "run_id", self->run_id, "call_id",
+                tool->id, "deadline", (json_int_t) s_deadline (timeout_s), "children", children);
     json_decref (children);
     return problem;
 }

@@ -113,39 +113,21 @@ struct turn {
     turn_t *prev, *next;                 //  In the agent's list
     argos_lease_t *lease;                //  NULL once it is gone
     argos_due_node_t due;                //  Next delta, or end of the backoff
-    argos_turn_state_t state;            //  See argos_turn.h
-    unsigned epoch;                      //  See above
-    unsigned refs;                       //  Outstanding answers that name this turn
-    char session[257], run_id[37];       //  Ids; run_id "" when the head is a stop
-    char key[1025];                      //  Lane
     argos_due_node_t watch;              //  When it may have been idle for too long
     int64_t active_ms;                   //  When something has happened last, monotonic
-    bool warned;                         //  The chat has been told that it takes long
     int64_t begun_ms;                    //  When this lease began, monotonic
     int64_t seq, attempt;                //  Of the lease
     json_t *body;                        //  turn.request
     json_t *settings;                    //  Settings that it began with
-    char agent_id[33];                   //  Ours at the cache, "" = none
     json_t *prompt;                      //  Frozen: {system, tools}; NULL = not built yet
     json_t *chosen;                      //  Tools of the newest call, with tools.retrieval
-    bool wanted;                         //  The cache has to be told it
     int64_t stored_rows, flying_rows;    //  Of the session: now; after the commit in flight. -1 = ?
     json_t *user;                        //  What the user says: its text, and a note for each file
-    bool resumed;                        //  There was an attempt before: say turn.restarted
-    bool effects;                        //  An outside effect has begun
-    bool own_rows;                       //  The transcript had rows of this run
-    bool user_stored;                    //  The user's message is in the transcript
-    bool shown;                          //  Text of this call has been published
-    bool calls_stored;                   //  They are in the transcript
-    bool side_listing;                   //  The list for a side job is on its way
-    bool side_ready;                     //  A side job may be sent
-    int refusals;                        //  Refused commits
     json_t *rows;                        //  Conversation for the next call
     int64_t load_after;                  //  Last row that was loaded
     json_t *open;                        //  {id: call} of this run without a result, at the start
     json_t *grants;                      //  Patterns that are allowed; NULL = not read yet
     size_t finding;                      //  Records that are on their way
-    bool find_failed;                    //  One of them could not be read
     json_t *unknown;                     //  Tool rows that say that an outcome is unknown
     argos_call_t *call;                  //  Provider call in flight
     const argos_answer_t *answer;        //  Its answer so far; borrowed while call is set
@@ -153,20 +135,11 @@ struct turn {
     int64_t segment;                     //  Number of the text in the run
     size_t back;                         //  Provider that is asked
     size_t moves;                        //  How often it was changed in this turn
-    unsigned adjust;                     //  What is left out for it, ARGOS_ADJUST_*
-    int repeats;                         //  Repeats of this call with it
-    int compressions;                    //  Of this turn
-    bool compact;                        //  No turn: the conversation is to be made smaller
-    bool preflight;                      //  It is made smaller before anything has failed
-    json_t *smaller;                     //  The conversation then; NULL = not yet
+    json_t *smaller;                     //  The conversation made smaller; NULL = not yet
     size_t smaller_from, smaller_to;     //  The rows that are summed up
     int64_t last_input;                  //  Tokens of the newest request, 0 = not told
-    int continued;                       //  Continuations of this text
-    int nudges;                          //  Words to a model that has said nothing
-    bool recalled;                       //  A call that was cut off has been asked for again
     char *begun;                         //  Text that the next answer goes on with; NULL = none
     size_t scaffold;                     //  Rows at the end that are not of the transcript
-    int iterations;                      //  Calls that gave an answer
     int64_t input_tokens, output_tokens; //  Usage so far
     int64_t cache_read, cache_write;     //  Of the input
     int64_t reasoning_tokens;            //  Of the output
@@ -188,10 +161,37 @@ struct turn {
     size_t sides;                    //  Side messages of this lease that are no stop and not taken
     size_t steers_seen, steers_told; //  The same, taken or not; when the last done was sent
     json_t *queued;                  //  Messages of the lane to be cancelled by the next commit
+    argos_turn_state_t state;        //  See argos_turn.h
+    unsigned epoch;                  //  See above
+    unsigned refs;                   //  Outstanding answers that name this turn
+    int refusals;                    //  Refused commits
+    unsigned adjust;                 //  What is left out of requests, ARGOS_ADJUST_*
+    int repeats;                     //  Repeats of this call, of one provider
+    int compressions;                //  How often the conversation was made smaller
+    int continued;                   //  Continuations of this text
+    int nudges;                      //  Words to a model that has said nothing
+    int iterations;                  //  Calls that gave an answer
     job_t flying_last;               //  The done that was accepted, JOB_NONE = none yet
     job_t want;                      //  Commit to be sent next
     job_t flying;                    //  Commit in flight
-    unsigned flying_epoch;           //  Its epoch
+    unsigned flying_epoch;           //  Epoch of the commit in flight
+    bool warned;                     //  The chat has been told that it takes long
+    bool wanted;                     //  The cache has to be told the prompt
+    bool resumed;                    //  There was an attempt before: say turn.restarted
+    bool effects;                    //  An outside effect has begun
+    bool own_rows;                   //  The transcript had rows of this run
+    bool user_stored;                //  The user's message is in the transcript
+    bool shown;                      //  Text of this call has been published
+    bool calls_stored;               //  The calls are in the transcript
+    bool side_listing;               //  The list for a side job is on its way
+    bool side_ready;                 //  A side job may be sent
+    bool find_failed;                //  A record of the open calls was not read
+    bool compact;                    //  No turn: the conversation is to be made smaller
+    bool preflight;                  //  It is made smaller before anything has failed
+    bool recalled;                   //  A call that was cut off has been asked for again
+    char session[257], run_id[37];   //  Ids; run_id "" when the head is a stop
+    char key[1025];                  //  Lane
+    char agent_id[33];               //  Ours at the cache, "" = none
 };
 
 struct agent {

@@ -32,8 +32,10 @@ s_free (title_t *self)
 void
 agent_titles_clear (agent_t *self)
 {
-    while (self->titles)
-        s_free (self->titles);
+    title_t *title, *next;
+    DL_FOREACH_SAFE (self->titles, title, next)
+        free (title);
+    self->titles = NULL;
 }
 
 static void

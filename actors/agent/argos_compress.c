@@ -119,7 +119,7 @@ s_add_row (argos_text_t *text, const json_t *row, const char *role)
     char *dump = json_array_size (calls) ? json_dumps (calls, JSON_COMPACT) : NULL;
     if (dump) {
         s_add (text, "\ncalls: ");
-        argos_text_add (text, dump, argos_utf8_cut (dump, strlen (dump), RESULT_CUT * 4));
+        argos_text_add (text, dump, argos_utf8_cut (dump, strlen (dump), (size_t) RESULT_CUT * 4));
     }
     free (dump);
     free (content);
@@ -132,7 +132,7 @@ argos_compress_prompt (const json_t *rows, size_t from, size_t to, const char *f
     size_t bytes = 0, begin = to;
     while (begin > from && (bytes += s_bytes (json_array_get (rows, begin - 1))) < PROMPT_MAX)
         begin--;
-    argos_text_init (&text, PROMPT_MAX * 2);
+    argos_text_init (&text, (size_t) PROMPT_MAX * 2);
     s_add (&text, "Sum up this conversation.");
     if (focus && *focus) {
         s_add (&text, " Keep above all what concerns: ");

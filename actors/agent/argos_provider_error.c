@@ -112,6 +112,25 @@ s_by_bad_request (int status, const char *text)
 }
 
 static argos_provider_class_t
+s_by_not_found (const char *text)
+{
+    return s_has (text, s_data_policy) ? ARGOS_PE_DATA_POLICY
+           : s_has (text, s_billing)   ? ARGOS_PE_BILLING
+           : s_has (text, s_model)     ? ARGOS_PE_MODEL
+                                       : ARGOS_PE_NOT_FOUND;
+}
+
+static argos_provider_class_t
+s_by_too_many (const char *text)
+{
+    if (strstr (text, "extra usage") && strstr (text, "long context"))
+        return ARGOS_PE_LONG_CONTEXT;
+    return s_has (text, s_billing)    ? ARGOS_PE_BILLING
+           : s_has (text, s_overload) ? ARGOS_PE_OVERLOADED
+                                      : ARGOS_PE_RATE_LIMIT;
+}
+
+static argos_provider_class_t
 s_by_client_status (int status, const char *text)
 {
     bool again = s_has (text, s_limit) && s_has (text, s_transient);
@@ -125,20 +144,13 @@ s_by_client_status (int status, const char *text)
                : s_has (text, s_policy) ? ARGOS_PE_POLICY
                                         : ARGOS_PE_AUTH;
     case 404:
-        return s_has (text, s_data_policy) ? ARGOS_PE_DATA_POLICY
-               : s_has (text, s_billing)   ? ARGOS_PE_BILLING
-               : s_has (text, s_model)     ? ARGOS_PE_MODEL
-                                           : ARGOS_PE_NOT_FOUND;
+        return s_by_not_found (text);
     case 408:
         return ARGOS_PE_TIMEOUT;
     case 413:
         return ARGOS_PE_PAYLOAD;
     case 429:
-        if (strstr (text, "extra usage") && strstr (text, "long context"))
-            return ARGOS_PE_LONG_CONTEXT;
-        return s_has (text, s_billing)    ? ARGOS_PE_BILLING
-               : s_has (text, s_overload) ? ARGOS_PE_OVERLOADED
-                                          : ARGOS_PE_RATE_LIMIT;
+        return s_by_too_many (text);
     case 400:
     case 422:
         return s_by_bad_request (status, text);

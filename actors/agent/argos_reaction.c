@@ -15,10 +15,10 @@ typedef enum {
 } s_fallback_t;
 
 static const struct {
-    bool retry;            //  Waiting may help
     s_fallback_t fallback; //  Whether another provider may help
-    bool compress;         //  A smaller conversation helps
     unsigned adjust;       //  What is left out
+    bool retry;            //  Waiting may help
+    bool compress;         //  A smaller conversation helps
 } s_table[ARGOS_PE_COUNT] = {
     [ARGOS_PE_AUTH] = { .fallback = S_FIRST },
     [ARGOS_PE_BILLING] = { .fallback = S_FIRST },

@@ -39,6 +39,8 @@ s_mend_required (json_t *schema, const json_t *properties)
     }
 }
 
+//  NOLINTBEGIN(misc-no-recursion): as deep as DEPTH_MAX
+
 static void
 s_mend_object (json_t *schema, bool plain, int depth)
 {
@@ -73,6 +75,8 @@ s_mend (json_t *schema, bool plain, int depth)
         s_mend_object (schema, plain, depth);
     s_mend (json_object_get (schema, "items"), plain, depth + 1);
 }
+
+//  NOLINTEND(misc-no-recursion)
 
 json_t *
 argos_tool_schema_fit (const json_t *tool, bool plain)
