@@ -60,7 +60,6 @@ typedef struct argos_job {
     argos_job_pid_t shell;              //  Its command
     int pidfd;                          //  Of argos-job, -1 = none
     int tries;                          //  How often argos-job was started here
-    void *data;                         //  Of the actor
     struct argos_job *prev, *next;      //  In the table
 } argos_job_t;
 

@@ -22,7 +22,7 @@
 #define SLOTS 64      //  Requests and messages at a time
 #define EVENTS_MAX 64 //  Taken from epoll at once
 #define PAGE 200      //  Records of a page
-#define SLACK_MS 1000 //  Between two looks for jobs that may go
+#define SLACK_MS 1000 //  Between two looks for jobs that may go, or two tries to load
 
 static void s_load (jobs_t *self);
 
@@ -86,6 +86,8 @@ s_on_due (void *arg)
     jobs_t *self = arg;
     int64_t now = argos_shell_now ();
     argos_job_t *job;
+    if (self->load_due && self->load_due <= now)
+        s_load (self);
     jobs_answer_late (self, now);
     jobs_tail_due (self, now);
     jobs_tell_due (self, now);
@@ -100,6 +102,8 @@ jobs_arm (jobs_t *self)
     const wait_t *wait;
     int64_t due = s_min (jobs_tail_next (self), jobs_tell_next (self));
     int64_t expires = argos_jobs_due (&self->table), wall = argos_shell_wall ();
+    if (self->load_due)
+        due = s_min (due, self->load_due);
     DL_FOREACH (self->waits, wait)
         due = s_min (due, wait->due);
     if (expires >= 0)
@@ -182,7 +186,8 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
     if (self->stopping)
         return;
     if (answer->code != ARGOS_OK) {
-        s_load (self);
+        self->load_due = argos_shell_now () + SLACK_MS;
+        jobs_arm (self);
         return;
     }
     json_array_foreach (json_object_get (answer->body, "records"), index, record) {
@@ -203,6 +208,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
 static void
 s_load (jobs_t *self)
 {
+    self->load_due = 0;
     argos_peer_part_t part = { .type = "record.list",
         .to = "store",
         .ttl_ms = JOBS_READ_MS,

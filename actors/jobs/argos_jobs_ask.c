@@ -94,6 +94,9 @@ s_end_process (jobs_t *self, const asker_t *asker, const argos_job_t *job, bool 
     json_t *result = argos_jobs_tool_state (asker->op, job, text,
         late || (was_over && asker->op == ARGOS_JOBS_KILL), argos_shell_wall ());
     free (text);
+    if (asker->cut)
+        json_object_set_new (result, "timeout_note",
+            json_string ("The timeout was limited to 180 seconds; wait again if need be."));
     return result;
 }
 
@@ -353,13 +356,15 @@ static void
 s_tool_job (jobs_t *self, const asker_t *asker, argos_job_t *job, const json_t *arguments)
 {
     const char *data = json_string_value (json_object_get (arguments, "data"));
-    bool cut;
+    asker_t waiting = *asker;
+    int64_t patience_ms;
     switch (asker->op) {
     case ARGOS_JOBS_KILL:
         jobs_ask_kill (self, asker, job);
         break;
     case ARGOS_JOBS_WAIT:
-        jobs_ask_wait (self, asker, job, argos_jobs_tool_wait (arguments, &cut));
+        patience_ms = argos_jobs_tool_wait (arguments, &waiting.cut);
+        jobs_ask_wait (self, &waiting, job, patience_ms);
         break;
     case ARGOS_JOBS_WRITE:
     case ARGOS_JOBS_SUBMIT:

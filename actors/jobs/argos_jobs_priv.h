@@ -33,6 +33,7 @@ typedef struct {
     argos_jobs_view_t view;        //  In which form
     argos_jobs_op_t op;            //  What was asked for
     bool unwatched;                //  Patterns were left out
+    bool cut;                      //  Its timeout was limited
 } asker_t;
 
 //  A question that waits for the end of a job
@@ -98,6 +99,7 @@ struct jobs {
     argos_jobs_notices_t notices;  //  What people are told
     char after[ARGOS_JOB_ID_SIZE]; //  Load: the last record
     bool loaded;                   //  All jobs of before are known
+    int64_t load_due;              //  When they are asked for again, monotonic; 0 = not
     bool ready;                    //  READY has been said
     bool stopping;                 //  The peer is going away: send nothing more
 };

@@ -204,8 +204,9 @@ def test_process_actions(chat, jobs):
 def test_who_waits_is_not_told(chat, jobs):
     """C.9-79, 80, 81."""
     job, _ = start(chat, "sleep 2; echo hello")
-    answer = unquote(tool(chat, "process", action="wait", session_id=job, timeout=20))
+    answer = unquote(tool(chat, "process", action="wait", session_id=job, timeout=1000))
     assert '"status":"exited"' in answer and '"exit_code":0' in answer and "hello" in answer
+    assert "limited to 180 seconds" in answer
     assert jobs.row(job)["followed_up"] and "followup" not in jobs.row(job)
     assert "echo" in chat.ask("echo")["text"]
 
