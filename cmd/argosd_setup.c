@@ -29,14 +29,28 @@ static const struct {
     const char *platform;   //  Its name
     const char *how;        //  What a person does there
     const char *what;       //  Prompt
+    const char *second;     //  Prompt of its second secret, NULL = there is none
     argosd_setup_fn *check; //  Tries the token
     const char *then;       //  What is to be done afterwards
 } platforms[] = {
     { "telegram",
         "Open a chat with @BotFather in Telegram, send it /newbot, and answer its two questions.\n"
         "It then shows a token such as 123456789:AAE... Nobody else may see it.\n",
-        "Token of the bot: ", argosd_setup_telegram,
+        "Token of the bot: ", NULL, argosd_setup_telegram,
         "Write to the bot; it answers with a code, and `argos pairing approve telegram CODE` lets "
+        "you in." },
+    { "discord",
+        "Open discord.com/developers/applications, make an application, and on its page Bot turn "
+        "on\nMessage Content Intent and reset the token. Nobody else may see it.\n",
+        "Token of the bot: ", NULL, argosd_setup_discord,
+        "Write to the bot; it answers with a code, and `argos pairing approve discord CODE` lets "
+        "you in." },
+    { "slack",
+        "Open api.slack.com/apps, make an app from the manifest in docs/platforms/slack.md, and "
+        "install it.\nIt has two tokens: of the bot (Install App, xoxb-...) and of the app "
+        "(Basic Information,\nApp-Level Tokens, with connections:write, xapp-...).\n",
+        "Token of the bot: ", "Token of the app: ", argosd_setup_slack,
+        "Write to the app; it answers with a code, and `argos pairing approve slack CODE` lets "
         "you in." },
 };
 
@@ -59,14 +73,14 @@ s_on_answer (void *arg, const argos_http_answer_t *answer)
 }
 
 void
-argosd_setup_call (const char *url, const char *const *headers, const char *secret,
+argosd_setup_call (const char *url, const char *const *headers, const char *secret, bool get,
     argosd_setup_answer_t *ret_answer)
 {
     argos_http_client_t *http = argos_http_client_new ();
     argos_http_request_t request = { .url = url,
         .headers = headers,
-        .body = "{}",
-        .size = 2,
+        .body = get ? NULL : "{}",
+        .size = get ? 0 : 2,
         .secret = secret,
         .timeout_ms = WAIT_MS };
     wait_t wait = { .out = ret_answer };
@@ -137,22 +151,38 @@ s_write_secret (argos_cli_t *self, const char *name, const char *token)
     return -1;
 }
 
+//  One secret into its file, and the reference to it into the settings
 static int
-s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup)
+s_write_token (argos_cli_t *self, const char *platform, const char *account, const char *member,
+    const char *token)
 {
     char name[96], key[160], ref[128];
-    bool main_account = strcmp (setup->account, "main") == 0;
-    snprintf (name, sizeof name, "%.32s.%.24s", platform, setup->account);
+    bool second = strcmp (member, "token") != 0, main_account = strcmp (account, "main") == 0;
+    snprintf (name, sizeof name, "%.32s.%.24s%s", platform, account, second ? ".app" : "");
     snprintf (ref, sizeof ref, "file:secrets/%s", name);
-    if (s_write_secret (self, name, setup->token) != 0)
+    if (s_write_secret (self, name, token) != 0)
         return argos_cli_error (self, CLI_FAILED, "internal", "%s/secrets/%s can't be written: %s",
             self->home, name, strerrordesc_np (errno));
-    snprintf (key, sizeof key,
-        main_account ? "platforms.%s.token" : "platforms.%s.accounts.%s.token", platform,
-        setup->account);
+    if (main_account)
+        snprintf (key, sizeof key, "platforms.%s.%s", platform, member);
+    else
+        snprintf (key, sizeof key, "platforms.%s.accounts.%s.%s", platform, account, member);
     if (argos_config_set (self->home, key, json_string (ref), self->reason, sizeof self->reason) !=
         0)
         return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
+    return CLI_OK;
+}
+
+static int
+s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup)
+{
+    char key[160];
+    bool main_account = strcmp (setup->account, "main") == 0;
+    int rc = s_write_token (self, platform, setup->account, "token", setup->token);
+    if (rc == CLI_OK && *setup->second)
+        rc = s_write_token (self, platform, setup->account, "app_token", setup->second);
+    if (rc != CLI_OK)
+        return rc;
     snprintf (key, sizeof key,
         main_account ? "platforms.%s.base_url" : "platforms.%s.accounts.%s.base_url", platform,
         setup->account);
@@ -165,17 +195,21 @@ s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup)
 static int
 s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
 {
-    char token[TOKEN_MAX + 1] = "";
+    char token[TOKEN_MAX + 1] = "", second[TOKEN_MAX + 1] = "";
     const char *platform = platforms[row].platform;
     if (!self->json)
         fputs (platforms[row].how, stderr);
     if (s_read_token (platforms[row].what, token) != 0)
         return argos_cli_error (self, CLI_FAILED, "invalid", "no token was given");
+    if (platforms[row].second && s_read_token (platforms[row].second, second) != 0)
+        return argos_cli_error (self, CLI_FAILED, "invalid", "no second token was given");
     setup->token = token;
+    setup->second = second;
     int rc = platforms[row].check (self, setup);
     if (rc == CLI_OK)
         rc = s_write (self, platform, setup);
     explicit_bzero (token, sizeof token);
+    explicit_bzero (second, sizeof second);
     if (rc != CLI_OK)
         return rc;
     if (self->json)
@@ -209,7 +243,8 @@ argosd_command_setup (argos_cli_t *self, int argc, char **argv)
     good = good && row < count && length >= 1 && length <= 24 &&
            strspn (setup.account, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
     if (!good)
-        return argos_cli_usage (self, "setup telegram [--account NAME] [--base-url URL]");
+        return argos_cli_usage (
+            self, "setup telegram|discord|slack [--account NAME] [--base-url URL]");
     curl_global_init (CURL_GLOBAL_DEFAULT);
     int rc = s_run (self, row, &setup);
     curl_global_cleanup ();

@@ -16,7 +16,7 @@ s_call (const argosd_setup_t *setup, const char *method, argosd_setup_answer_t *
     while (size > 0 && base[size - 1] == '/')
         size--;
     snprintf (url, sizeof url, "%.*s/bot%.300s/%s", (int) size, base, setup->token, method);
-    argosd_setup_call (url, NULL, setup->token, ret_answer);
+    argosd_setup_call (url, NULL, setup->token, false, ret_answer);
     explicit_bzero (url, sizeof url);
 }
 

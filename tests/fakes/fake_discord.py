@@ -51,7 +51,7 @@ class FakeDiscord(wire.Fake):
         self.beat_ms, self.zombie, self.mute_ready, self.denied_intents, self.revoked = 41250, False, False, 0, False
         self.buckets, self.rate = {}, 0  # rate: messages of a channel in `window` seconds, 0 = no limit
         self.window = 1.0
-        self.interactions = {}
+        self.interactions, self.app_flags = {}, 1 << 18
 
     @property
     def url(self):
@@ -286,7 +286,7 @@ class FakeDiscord(wire.Fake):
         return 200, self.users[BOT], {}
 
     def application(self, request):
-        return 200, {"id": BOT, "name": "gw", "flags": 1 << 18, "bot": self.users[BOT]}, {}
+        return 200, {"id": BOT, "name": "gw", "flags": self.app_flags, "bot": self.users[BOT]}, {}
 
     def gateway_bot(self, request):
         return 200, {"url": f"ws://127.0.0.1:{self.port}/gateway", "shards": 1,

@@ -1,8 +1,12 @@
 """The Discord adapter against a gateway and an API that keep their rules (tests/fakes/fake_discord.py)."""
 import pathlib
+import stat
+import subprocess
 import sys
 
 import pytest
+
+from conftest import BUILD
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 import fake_discord  # noqa: E402
@@ -155,3 +159,34 @@ def test_place_outlives_the_process(daemon, discord):
     answered(discord, direct, "You said: one")
     assert len(discord.identifies) == 1
     assert daemon.stop() == 0
+
+
+def test_setup(daemon, discord):
+    """A token that is wrong, an intent that is off, and then one that works."""
+    def setup(token):
+        return subprocess.run([BUILD / "argos", "setup", "discord", "--base-url", discord.url, "--home", daemon.home], capture_output=True,
+                              text=True, input=token + "\n", timeout=60, env={"PATH": "/usr/bin:/bin"}, check=False)
+    for token, said in (("short", "three parts"), (TOKEN[:-1] + "c", "does not know this token")):
+        done = setup(token)
+        assert done.returncode == 1 and said in done.stdout + done.stderr, (done.stdout, done.stderr)
+    discord.app_flags = 0
+    done = setup(TOKEN)
+    assert done.returncode == 1 and "Message Content Intent" in done.stdout + done.stderr
+    discord.app_flags = 1 << 18
+    done = setup(TOKEN)
+    assert done.returncode == 0 and "@gw is set up as discord.main" in done.stdout and BOT in done.stderr, (done.stdout, done.stderr)
+    secret = daemon.home / "secrets" / "discord.main"
+    assert secret.read_text() == TOKEN and stat.S_IMODE(secret.stat().st_mode) == 0o600
+    daemon.start()
+    daemon.wait_log("event=connected")
+    assert daemon.stop() == 0
+
+
+def test_adapter_check(home, discord):
+    """One case of the judge; all of them pass."""
+    (home / "argos.yaml").write_text(f"platforms:\n  discord:\n    token: env:DISCORD_BOT_TOKEN\n    base_url: {discord.url}\n")
+    command = f"{BUILD}/argosd --home {home} --only discord.main --broker \"$ARGOS_ENDPOINT\""
+    done = subprocess.run([BUILD / "argos", "adapter-check", "--only", "duplicate", command, "--platform", "discord", "--account", "main"],
+                          capture_output=True, text=True, timeout=200, check=False,
+                          env={"PATH": "/usr/bin:/bin", "DISCORD_BOT_TOKEN": TOKEN, "ARGOS_HOME": str(home)})
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,8 +1,12 @@
 """The Slack adapter against Socket Mode and a Web API that keep their rules (tests/fakes/fake_slack.py)."""
 import pathlib
+import stat
+import subprocess
 import sys
 
 import pytest
+
+from conftest import BUILD
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from fake_slack import ANA, APP_TOKEN, BOT, BOT_TOKEN, CHANNEL, FakeSlack  # noqa: E402
@@ -131,3 +135,34 @@ def test_refused_token(daemon, slack):
     daemon.start(env=settings(daemon, slack))
     daemon.wait_log("the token was revoked")
     assert daemon.stop() == 0
+
+
+def test_setup(daemon, slack):
+    """Tokens in each other's place, one that is wrong, and then two that work."""
+    def setup(*tokens):
+        return subprocess.run([BUILD / "argos", "setup", "slack", "--base-url", slack.url, "--home", daemon.home], capture_output=True,
+                              text=True, input="\n".join(tokens) + "\n", timeout=60, env={"PATH": "/usr/bin:/bin"}, check=False)
+    for tokens, said in (((APP_TOKEN, BOT_TOKEN), "begins with xoxb-"), (("xoxb-nobody", APP_TOKEN), "the token of the bot: Slack does not know it"),
+                         ((BOT_TOKEN, "xapp-nobody"), "the token of the app: Slack does not know it")):
+        done = setup(*tokens)
+        assert done.returncode == 1 and said in done.stdout + done.stderr, (done.stdout, done.stderr)
+    done = setup(BOT_TOKEN, APP_TOKEN)
+    assert done.returncode == 0 and "@gw is set up as slack.main" in done.stdout, (done.stdout, done.stderr)
+    for name, token in (("slack.main", BOT_TOKEN), ("slack.main.app", APP_TOKEN)):
+        secret = daemon.home / "secrets" / name
+        assert secret.read_text() == token and stat.S_IMODE(secret.stat().st_mode) == 0o600
+    daemon.start()
+    daemon.wait_log("event=connected")
+    assert daemon.stop() == 0
+
+
+def test_adapter_check(home, slack):
+    """One case of the judge; all of them pass."""
+    slack.channels["1"] = {"name": "x", "member": True}
+    (home / "argos.yaml").write_text(
+        f"platforms:\n  slack:\n    token: env:SLACK_BOT_TOKEN\n    app_token: env:SLACK_APP_TOKEN\n    base_url: {slack.url}\n")
+    command = f"{BUILD}/argosd --home {home} --only slack.main --broker \"$ARGOS_ENDPOINT\""
+    done = subprocess.run([BUILD / "argos", "adapter-check", "--only", "duplicate", command, "--platform", "slack", "--account", "main"],
+                          capture_output=True, text=True, timeout=200, check=False,
+                          env={"PATH": "/usr/bin:/bin", "SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "ARGOS_HOME": str(home)})
+    assert done.returncode == 0, done.stdout + done.stderr
