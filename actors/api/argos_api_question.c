@@ -219,7 +219,9 @@ s_on_records (void *arg, const argos_peer_answer_t *answer)
     bool refused = answer->code != ARGOS_OK || self->api->stopping;
     if (refused && self->req)
         argos_api_unavailable (self->req, answer->code == ARGOS_OK ? ARGOS_GONE : answer->code);
-    self->pending = 1; //  Held until all are sent
+    //  pending is held until all are sent, so no commit frees it meanwhile.
+    //  NOLINTBEGIN(clang-analyzer-unix.Malloc)
+    self->pending = 1;
     json_array_foreach (records, index, record) {
         if (refused || !s_is_of_run (record, self->run_id, &question) ||
             !s_is_open (&question, now) || !s_is_meant (self, &question))
@@ -230,8 +232,6 @@ s_on_records (void *arg, const argos_peer_answer_t *answer)
         if (!self->all)
             break;
     }
-    //  None of the commits above has freed it: pending is held.
-    //  NOLINTBEGIN(clang-analyzer-unix.Malloc)
     bool none = !refused && self->pending == 1 && self->resolved == 0 && !self->trouble;
     if (none && self->req)
         s_refuse (self, records);
