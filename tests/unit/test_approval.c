@@ -49,17 +49,17 @@ s_judge (argos_approval_call_t call, const char *command)
 static void
 s_unescape (char *text)
 {
+    static const char names[] = "ne0", signs[] = "\n\x1b\x01";
     char *out = text;
     for (char *in = text; *in; in++) {
-        char next = in[0] == '\\' ? in[1] : 0;
-        bool number = next == 'x' && (in[2] == '9' || in[2] == '0');
-        if (number) {
+        const char *name = in[0] == '\\' && in[1] ? strchr (names, in[1]) : NULL;
+        if (in[0] == '\\' && in[1] == 'x' && (in[2] == '9' || in[2] == '0')) {
             char digits[] = { in[2], in[3], 0 };
             *out++ = (char) strtol (digits, NULL, 16);
             in += 3;
         }
-        else if (next && strchr ("ne0", next)) {
-            *out++ = next == 'n' ? '\n' : next == 'e' ? '\x1b' : '\x01';
+        else if (name) {
+            *out++ = signs[name - names];
             in++;
         }
         else
