@@ -11,13 +11,14 @@
 #include "argos_setting.h"
 #include "argos_token_lock.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <utlist.h>
 
-#define SLOTS 32       //  Deliveries at a time
+#define SLOTS 16       //  Deliveries at a time
 #define ASKS_MAX 64    //  Requests at a time
 #define READY_MS 10000 //  The broker has to welcome us within this
 #define TIMERS_MAX 256 //  Served before sockets have their turn
@@ -202,6 +203,7 @@ argos_adapter_serve (argos_adapter_t *self)
     if (self->serving || *self->problem || self->closing)
         return;
     self->serving = true;
+    malloc_trim (0); //  The start of libraries and schemas has left holes
     argos_log (ARGOS_LOG_INFO, self->name, "serving", NULL);
     s_serve (self);
     argos_adapter_turns_begin (self);

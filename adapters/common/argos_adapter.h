@@ -17,7 +17,7 @@
 //  idempotency: `native` repeats, `reconcile` asks what has become of it, `none` sends again and
 //  says so, or reports that nobody knows (platforms.*.when_unknown).
 //
-//  Limits: 32 deliveries and 64 requests in hand; three tries of a call whose fate is not known.
+//  Limits: 16 deliveries and 64 requests in hand; three tries of a call whose fate is not known.
 
 #ifndef ARGOS_ADAPTER_H
 #define ARGOS_ADAPTER_H

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define TRIES_MAX 3         //  Of a call whose fate is not known
-#define HOLD_MS 5000        //  Longest wait with the lease in hand
+#define HOLD_MS 500         //  Longest wait with the lease in hand
 #define AGAIN_MS 1000       //  Before a call is repeated
 #define BACKOFF_MAX 6       //  Doublings of that
 #define KEEP_MS 172800000LL //  A record outlives its delivery so long at most

@@ -315,7 +315,7 @@ s_read (argos_delivery_t *self)
     s_fetch (self);
 }
 
-//  What an attempt before this one has left. Without an answer it is taken for unclear.
+//  What a lease before this one has left: also one that was given back, which counts as no attempt.
 
 static void
 s_on_progress (void *arg, const argos_peer_answer_t *answer)
@@ -326,8 +326,13 @@ s_on_progress (void *arg, const argos_peer_answer_t *answer)
         return;
     const json_t *record = json_object_get (answer->body, "record");
     const json_t *value = json_object_get (record, "value");
-    if (answer->code != ARGOS_OK)
-        x->unclear = true;
+    if (answer->code != ARGOS_OK && answer->code != ARGOS_NO_PEER) {
+        argos_delivery_release (self, BUSY_MS);
+        argos_delivery_unref (self);
+        return;
+    }
+    if (answer->code != ARGOS_OK) //  There is no store (argos adapter-check)
+        x->unclear = x->attempt > 1;
     else if (json_is_object (value)) {
         x->written = true;
         self->index = (size_t) json_integer_value (json_object_get (value, "index"));
@@ -388,8 +393,5 @@ argos_delivery_begin (argos_adapter_t *adapter, const argos_peer_msg_t *msg)
         return;
     }
     argos_delivery_t *self = s_new (adapter, msg);
-    if (self->x->attempt > 1)
-        s_ask (self, "delivery", self->id, s_on_progress);
-    else
-        s_read (self);
+    s_ask (self, "delivery", self->id, s_on_progress);
 }

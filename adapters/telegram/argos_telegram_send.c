@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define AGAIN_TEXT "\u267B\uFE0F (this may be a repetition) " //  Before what was perhaps sent
-#define THREAD_MS 1000                                        //  Before a topic is tried again
+#define THREAD_MS 300                                         //  Before a topic is tried again
 #define PARTS_MAX 16                                          //  Files of a call
 #define DRAFT_UNITS 4000                                      //  Of a draft
 #define CURSOR " \u258C"                                      //  Behind what is still being written

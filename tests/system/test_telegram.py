@@ -274,13 +274,14 @@ def test_operations(ready, telegram, person):
 def test_who_has_blocked_the_bot_is_gone_until_something_comes_through(ready, telegram, person):
     gone = lambda: [row["key"] for row in person.peer.ask(  # noqa: E731
         {"type": "delivery.list", "to": "store"}, {"state": "gone", "service": SERVICE})[2]["deliveries"]]
+    before = set(gone())
     telegram.chats[ANA].blocked = True
     receipt = person.receipt(person.deliver(ANA, "hello?"))
-    assert receipt["state"] == "refused" and receipt["error"].startswith("forbidden: ") and gone() == [str(ANA)]
+    assert receipt["state"] == "refused" and receipt["error"].startswith("forbidden: ") and set(gone()) - before == {str(ANA)}
     receipt = person.receipt(person.deliver(404404, "anybody?"))
     assert receipt["state"] == "refused" and receipt["error"].startswith("not_found: ")
     telegram.chats[ANA].blocked = False
-    assert person.receipt(person.deliver(ANA, "there you are"))["state"] == "sent" and gone() == ["404404"]
+    assert person.receipt(person.deliver(ANA, "there you are"))["state"] == "sent" and set(gone()) - before == {"404404"}
 
 
 def test_buttons(ready, telegram, person):
