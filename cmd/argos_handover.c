@@ -196,8 +196,11 @@ s_request (argos_handover_t *self, bool stored)
 void
 argos_handover_entry (argos_handover_t *self, const char *topic, const argos_loop_msg_t *msg)
 {
-    if (self && self->waiting && strcmp (topic, TOPIC) == 0 &&
-        strcmp (s_text (msg->body, "session_id"), self->session) == 0)
+    if (!self || strcmp (topic, TOPIC) != 0 ||
+        strcmp (s_text (msg->body, "session_id"), self->session) != 0)
+        return;
+    self->heard = true;
+    if (self->waiting)
         argos_loop_stop (self->cli->loop);
 }
 
@@ -271,25 +274,37 @@ s_look (argos_handover_t *self, const json_t *row, int64_t since, int64_t *said)
     return -1;
 }
 
+//  One look at the row. *ret_again: a signal came meanwhile, so the next look is at once.
+
+static int
+s_see (argos_handover_t *self, int64_t since, int64_t *said, bool *ret_again)
+{
+    json_t *reply = NULL;
+    bool before = self->cli->interrupted;
+    self->cli->interrupted = self->heard = false;
+    argos_err_t code = argos_cli_ask (self->cli, "store", "handoff.state",
+        json_pack ("{s:s}", "session_id", self->session), &reply);
+    *ret_again = self->cli->interrupted && !before;
+    self->cli->interrupted |= before;
+    int rc = -1;
+    if (code == ARGOS_OK)
+        rc = s_look (self, json_object_get (reply, "row"), since, said);
+    else if (self->cli->final || before || argos_loop_now () - since > DONE_MS)
+        rc = s_failed (self, "%s", self->cli->reason);
+    json_decref (reply);
+    return rc;
+}
+
 static int
 s_wait (argos_handover_t *self)
 {
     int64_t since = argos_loop_now (), said = -1;
     int rc = -1;
     while (rc < 0) {
-        json_t *reply = NULL;
-        bool interrupted = self->cli->interrupted;
-        self->cli->interrupted = false;
-        rc = s_ask (self, "store", "handoff.state",
-            json_pack ("{s:s}", "session_id", self->session), &reply);
-        self->cli->interrupted |= interrupted;
-        if (rc == CLI_OK)
-            rc = s_look (self, json_object_get (reply, "row"), since, &said);
-        json_decref (reply);
-        if (rc < 0)
+        bool again;
+        rc = s_see (self, since, &said, &again);
+        if (rc < 0 && !again && !self->heard)
             s_pause (self);
-        if (self->cli->final)
-            rc = CLI_FAILED;
     }
     return rc;
 }
@@ -306,8 +321,11 @@ argos_handover_run (argos_handover_t *self)
     if (rc == CLI_OK)
         rc = s_check_idle (self);
     argos_loop_subscribe (self->cli->loop, TOPIC, 0);
-    if (rc == CLI_OK)
+    bool requested = rc == CLI_OK;
+    if (requested)
         rc = s_request (self, json_is_object (session));
+    if (rc != CLI_OK && requested && self->cli->interrupted)
+        rc = CLI_OK; //  It may have been stored: it is called off
     if (rc == CLI_OK) {
         self->say (self->ctx, "\"%s\" is to go on at %s%s%s; waiting for the gateway ...",
             self->title, self->platform, self->target ? ", chat " : "",

@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from conftest import BUILD, own_settings, wait_until
+from test_chat import Terminal
 from test_gateway import Chat
 
 LAST = "[This conversation"
@@ -329,4 +330,29 @@ def test_the_chat_at_the_terminal_hands_over_and_leaves(argosd):
     lines = [event["body"]["text"] for event in map(json.loads, out.splitlines()) if event["type"] == "handoff.line"]
     assert process.returncode == 0 and lines[0].startswith("usage:") and "not active" in lines[3], lines
     assert "goes on at test" in lines[-1]
+    place.peer.close()
+
+
+def test_a_person_at_the_terminal_calls_it_off_and_then_goes(argosd):
+    place = Place(argosd)
+    person = Terminal(argosd.home)
+    person.expect("> ")
+    person.type("hello there\r")
+    person.expect("You said: hello there")
+    person.expect("> ")  # The turn is over
+    place.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": True})
+    person.type("/handoff test\r")
+    person.expect("waiting for the gateway")
+    person.type("\x03")
+    person.expect("stays here")
+    place.peer.ask({"type": "service.pause", "to": "actor:broker"}, {"service": "handoff", "on": False})
+    person.type("still here\r")
+    person.expect("You said: still here")
+    person.expect("> ")  # The turn is over
+    person.type("/handoff test\r")
+    place.thread(thread_id="t9")
+    place.hear()
+    person.expect("goes on at test")
+    assert person.wait() == 0
+    person.close()
     place.peer.close()

@@ -155,7 +155,7 @@ a_name_is_one_line_of_bounded_length (void **state)
 {
     char name[ARGOS_HANDOFF_NAME_SIZE], title[1300] = "";
     (void) state;
-    for (int i = 0; i < 300; i++)
+    for (size_t i = 0; i < 300; i++)
         memcpy (title + 4 * i, "\xf0\x9f\x99\x82", 5);
     json_t *session = json_pack ("{s:s, s:s}", "id", "20260101_120000_abcd", "title", title);
     const argos_handoff_case_t facts = { .session = session };
