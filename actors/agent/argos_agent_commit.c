@@ -141,6 +141,20 @@ s_refused (turn_t *self, job_t job, const argos_peer_answer_t *answer)
 }
 
 static void
+s_accepted (turn_t *self, job_t job)
+{
+    if (job == JOB_FINISH || job == JOB_STOP) {
+        self->lease = NULL; //  The peer frees it after this call
+        self->flying_last = job;
+        turn_look (self, "agent:end");
+    }
+    if (job == JOB_FINISH && *self->run_id)
+        agent_title (self);
+    turn_event (self,
+        job == JOB_OPEN && self->tool_count ? ARGOS_TURN_ACCEPTED_TOOLS : ARGOS_TURN_ACCEPTED);
+}
+
+static void
 s_settle (turn_t *self, const argos_peer_answer_t *answer)
 {
     job_t job = self->flying;
@@ -164,17 +178,8 @@ s_settle (turn_t *self, const argos_peer_answer_t *answer)
     }
     else if (job == JOB_SIDE)
         turn_side_settled (self, true);
-    else if (current) {
-        if (job == JOB_FINISH || job == JOB_STOP) {
-            self->lease = NULL; //  The peer frees it after this call
-            self->flying_last = job;
-            turn_look (self, "agent:end");
-            if (job == JOB_FINISH && *self->run_id)
-                agent_title (self);
-        }
-        turn_event (self,
-            job == JOB_OPEN && self->tool_count ? ARGOS_TURN_ACCEPTED_TOOLS : ARGOS_TURN_ACCEPTED);
-    }
+    else if (current)
+        s_accepted (self, job);
 }
 
 static void

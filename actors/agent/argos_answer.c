@@ -184,17 +184,23 @@ s_settle_calls (argos_answer_t *self, const char *seed)
     return true;
 }
 
+//  The stream ended before the answer did
+static argos_answer_kind_t
+s_settle_cut (argos_answer_t *self)
+{
+    if (self->call_count)
+        memcpy (self->cut_call, self->calls[self->call_count - 1].name, sizeof self->cut_call);
+    return self->text.size || self->call_count || self->events ? ARGOS_ANSWER_CUT
+                                                               : ARGOS_ANSWER_EMPTY;
+}
+
 argos_answer_kind_t
 argos_answer_settle (argos_answer_t *self, const char *seed)
 {
     if (self->failed)
         return ARGOS_ANSWER_FAILED;
-    if (!self->ended && self->finish == ARGOS_FINISH_NONE) {
-        if (self->call_count)
-            memcpy (self->cut_call, self->calls[self->call_count - 1].name, sizeof self->cut_call);
-        return self->text.size || self->call_count || self->events ? ARGOS_ANSWER_CUT
-                                                                   : ARGOS_ANSWER_EMPTY;
-    }
+    if (!self->ended && self->finish == ARGOS_FINISH_NONE)
+        return s_settle_cut (self);
     if (self->call_count) {
         if (!s_settle_calls (self, seed)) {
             self->finish = ARGOS_FINISH_LENGTH;
