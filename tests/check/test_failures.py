@@ -8,6 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLES = [("docs/failures.md", r"H\d+", [f"H{n}" for n in range(1, 65)]),
           ("docs/adr/0019-what-went-wrong-elsewhere.md", r"\d+", [str(n) for n in range(1, 72)]),
           ("docs/job-faults.md", r"\d+", [str(n) for n in range(46, 58)] + ["60"]),
+          ("docs/adapter-faults-sockets.md", r"\d+", "9 10 12 13 14 27 37 38 39 40 43 56 57 59 60 64 65 67 68 69 70".split()),
           ("docs/adapter-faults.md", r"\d+", "1 2 3 4 5 7 8 15 16 17 18 19 20 21 28 29 30 31 32 33 34 37 41 42 46 47 48 49 50 51 52 53 54 55 58 61 62 63 66 72 73 75 76 79".split())]
 
 

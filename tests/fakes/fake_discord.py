@@ -433,7 +433,7 @@ class FakeDiscord(wire.Fake):
         await self.dispatch("THREAD_CREATE", {**thread, "newly_created": True})
         return 201, thread, {}
 
-    async def thread(self, request, channel):
+    async def make_thread(self, request, channel):
         parent, body = self.channel(channel), request.json()
         if parent["type"] not in (0, 5, 15, 16):
             raise Refused(400, 50024, "Cannot execute action on this channel type")
@@ -500,7 +500,7 @@ ROUTES = [
     ("GET", C, "get_channel"), ("GET", C + "/messages", "get_messages"), ("POST", C + "/messages", "post_message"),
     ("PATCH", C + M, "patch_message"), ("DELETE", C + M, "delete_message"),
     ("PUT", C + M + "/reactions/([^/]+)/@me", "react"), ("DELETE", C + M + "/reactions/([^/]+)/@me", "react"),
-    ("POST", C + "/typing", "typing"), ("POST", C + M + "/threads", "thread_of_message"), ("POST", C + "/threads", "thread"),
+    ("POST", C + "/typing", "typing"), ("POST", C + M + "/threads", "thread_of_message"), ("POST", C + "/threads", "make_thread"),
     ("GET", r"/applications/(\d+)/commands", "get_commands"), ("PUT", r"/applications/(\d+)/commands", "put_commands"),
 ]
 

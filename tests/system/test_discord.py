@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import BUILD
+from test_adapter_pyzmq import Peer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 import fake_discord  # noqa: E402
@@ -190,3 +191,35 @@ def test_adapter_check(home, discord):
                           capture_output=True, text=True, timeout=200, check=False,
                           env={"PATH": "/usr/bin:/bin", "DISCORD_BOT_TOKEN": TOKEN, "ARGOS_HOME": str(home)})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def ask(daemon, kind, **body):
+    """Asks the adapter as whoever runs the daemon."""
+    peer = Peer(daemon.endpoint, "ops.test", daemon.operator)
+    try:
+        header, _, answer = peer.ask({"type": kind, "to": "service:deliver.discord.main", "ttl_ms": 10000}, body)
+        return header["type"], answer
+    finally:
+        peer.close()
+
+
+def test_threads_are_made_once(ready, discord):
+    """Public; where that is refused, of one first message, also when its answer is lost; in a forum a post; elsewhere none."""
+    kind, made = ask(ready, "thread.create", chat_id=CHANNEL, name="Handoff <@1> " + "\U0001F600" * 55)
+    assert kind == "thread.create.result" and made["source"]["chat_type"] == "thread" and made["source"]["scope_id"] == fake_discord.GUILD, made
+    thread = discord.channels[made["thread_id"]]
+    assert thread["type"] == 11 and thread["parent_id"] == CHANNEL and len(thread["name"]) == 63
+    assert ask(ready, "thread.create", chat_id=made["thread_id"], name="beside")[1]["chat_id"] == CHANNEL
+    discord.fault(f"POST */channels/{CHANNEL}/threads", "status", status=403, body={"code": 50013, "message": "Missing Permissions"})
+    discord.fault("POST */messages/*/threads", "drop_after")
+    made = ask(ready, "thread.create", chat_id=CHANNEL, name="of a message")[1]
+    assert discord.channels[made["thread_id"]]["name"] == "of a message" and discord.texts(CHANNEL) == ["\U0001F4CC of a message"]
+    assert ask(ready, "thread.create", chat_id=CHANNEL, name="again", message_id=made["thread_id"])[1]["thread_id"] == made["thread_id"]
+    post = ask(ready, "thread.create", chat_id=fake_discord.FORUM, name="post")[1]
+    assert discord.texts(post["thread_id"])
+    assert ask(ready, "thread.create", chat_id=fake_discord.VOICE, name="x")[1]["code"] == "unsupported"
+    assert ask(ready, "thread.create", chat_id="1", name="x")[1]["code"] == "not_found"
+    assert ask(ready, "chat.info", chat_id=CHANNEL)[1] == {"chat_id": CHANNEL, "chat_type": "group", "name": "lab"}
+    assert ask(ready, "probe")[1] == {"ok": True, "user_name": "gw"}
+    discord.say(ANA, post["thread_id"], "first word")
+    answered(discord, post["thread_id"], "You said: [Ana] first word")

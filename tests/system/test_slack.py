@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import BUILD
+from test_adapter_pyzmq import Peer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from fake_slack import ANA, APP_TOKEN, BOT, BOT_TOKEN, CHANNEL, FakeSlack  # noqa: E402
@@ -166,3 +167,29 @@ def test_adapter_check(home, slack):
                           capture_output=True, text=True, timeout=200, check=False,
                           env={"PATH": "/usr/bin:/bin", "SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "ARGOS_HOME": str(home)})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def ask(daemon, kind, **body):
+    """Asks the adapter as whoever runs the daemon."""
+    peer = Peer(daemon.endpoint, "ops.test", daemon.operator)
+    try:
+        header, _, answer = peer.ask({"type": kind, "to": "service:deliver.slack.main", "ttl_ms": 10000}, body)
+        return header["type"], answer
+    finally:
+        peer.close()
+
+
+def test_threads_are_made_once(ready, slack):
+    """A first message, one also when its answer is lost; what is said there is in the place that was told."""
+    slack.fault("POST */chat.postMessage", "drop_after")
+    kind, made = ask(ready, "thread.create", chat_id=CHANNEL, name="Handoff *<!channel>* " + "x" * 100)
+    assert kind == "thread.create.result", made
+    seeds = [m["text"] for m in slack.messages.values() if m.get("user") == BOT]
+    assert len(seeds) == 1 and seeds[0].startswith(":thread: *Handoff") and "<" not in seeds[0]
+    assert made["source"] == {"chat_id": CHANNEL, "thread_id": made["thread_id"], "chat_type": "thread", "scope_id": "T1"}
+    slack.say(ANA, CHANNEL, "first word", thread=made["thread_id"])
+    answered(slack, CHANNEL, "You said: [Ana] first word", thread=made["thread_id"])
+    assert ask(ready, "thread.create", chat_id="C2", name="x")[1]["code"] == "unsupported"
+    assert ask(ready, "thread.create", chat_id="C9", name="x")[1]["code"] == "not_found"
+    assert ask(ready, "chat.info", chat_id=CHANNEL)[1] == {"chat_id": CHANNEL, "chat_type": "group", "name": "lab", "topic": "what it is about"}
+    assert ask(ready, "probe")[1] == {"ok": True, "user_name": "gw"}
