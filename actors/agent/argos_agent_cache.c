@@ -1,10 +1,11 @@
 //  argos_agent_cache - the prompt of a turn: the one that the cache beside us has frozen for this
-//  conversation, else the one that is built now.
+//  conversation, else the one that is built now, with what was noted of who speaks.
 //
 //  Invariant: the prompt does not change within a turn, also not when it is loaded anew. A cache
 //  that is not there, or silent, counts as a miss. What is told at the end is not waited for.
 
 #include "argos_agent_priv.h"
+#include "argos_memo.h"
 #include "argos_setting.h"
 #include "argos_signature.h"
 #include "argos_task_close.h"
@@ -152,26 +153,36 @@ s_on_acquired (void *arg, const argos_peer_answer_t *answer)
     turn_unref (turn);
 }
 
+static s_ticket_t *
+s_ticket_new (turn_t *turn, argos_turn_event_t event)
+{
+    s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
+    if (!ticket)
+        abort ();
+    *ticket = (s_ticket_t){ turn, turn->epoch, event };
+    turn->refs++;
+    return ticket;
+}
+
 //  Returns false when it can't be asked
 static bool
 s_ask (turn_t *self, argos_turn_event_t event)
 {
-    char signature[ARGOS_SIGNATURE_SIZE];
+    char signature[ARGOS_SIGNATURE_SIZE], hash[ARGOS_SHA256_SIZE];
     agent_t *agent = self->agent;
     json_t *profile = s_profile (self);
     argos_signature (profile, signature);
     json_decref (profile);
-    json_t *body = json_pack ("{s:s, s:s, s:s}", "session", self->session, "signature", signature,
-        "prompt_hash", agent->prompt_hash);
+    memcpy (hash, agent->prompt_hash, sizeof hash);
+    if (self->prompt != agent->prompt)
+        argos_signature_prompt (self->prompt, hash);
+    json_t *body = json_pack (
+        "{s:s, s:s, s:s}", "session", self->session, "signature", signature, "prompt_hash", hash);
     json_object_set_new (body, "max_iterations",
         json_integer (argos_setting_int (self->settings, NULL, NULL, "agent.max_iterations")));
     if (self->stored_rows >= 0)
         json_object_set_new (body, "message_count", json_integer (self->stored_rows));
-    s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
-    if (!ticket)
-        abort ();
-    *ticket = (s_ticket_t){ self, self->epoch, event };
-    self->refs++;
+    s_ticket_t *ticket = s_ticket_new (self, event);
     if (s_say (agent, "agent.acquire", body, s_on_acquired, ticket))
         return true;
     self->refs--;
@@ -179,16 +190,62 @@ s_ask (turn_t *self, argos_turn_event_t event)
     return false;
 }
 
+//  The prompt as it would be now; the cache may have another one
+static void
+s_compose (turn_t *self, const json_t *notes, argos_turn_event_t event)
+{
+    agent_t *agent = self->agent;
+    s_build (agent, self->settings);
+    self->prompt = json_incref (agent->prompt);
+    if (json_object_size (notes)) {
+        const char *system = json_string_value (json_object_get (agent->prompt, "system"));
+        json_decref (self->prompt);
+        self->prompt = json_pack ("{s:o, s:O}", "system", argos_memo_prompt (system, notes),
+            "tools", json_object_get (agent->prompt, "tools"));
+    }
+    if (!s_ask (self, event))
+        turn_ready (self, event);
+}
+
+static void
+s_on_notes (void *arg, const argos_peer_answer_t *answer)
+{
+    s_ticket_t ticket = *(s_ticket_t *) arg;
+    turn_t *turn = ticket.turn;
+    free (arg);
+    bool current = ticket.epoch == turn->epoch && turn->state != ARGOS_TURN_OVER;
+    if (current && answer->code != ARGOS_OK)
+        turn_event (turn, ARGOS_TURN_REFUSED);
+    else if (current)
+        s_compose (turn, json_object_get (json_object_get (answer->body, "record"), "value"),
+            ticket.event);
+    turn_unref (turn);
+}
+
+//  A delegate knows what its task says and no more
+
 void
 turn_acquire (turn_t *self, argos_turn_event_t event)
 {
-    bool first = !self->prompt;
-    if (first) {
-        s_build (self->agent, self->settings);
-        self->prompt = json_incref (self->agent->prompt);
-    }
-    if (!first || !s_ask (self, event))
+    char key[ARGOS_MEMO_KEY_SIZE];
+    if (self->prompt) {
         turn_ready (self, event);
+        return;
+    }
+    if (json_object_get (self->body, "parent") ||
+        argos_memo_key (json_object_get (self->body, "source"), key) != 0) {
+        s_compose (self, NULL, event);
+        return;
+    }
+    s_ticket_t *ticket = s_ticket_new (self, event);
+    argos_peer_part_t part = { .type = "record.get",
+        .to = "store",
+        .body = json_pack ("{s:s, s:s}", "space", ARGOS_MEMO_SPACE, "key", key) };
+    if (argos_peer_send (self->agent->peer, &part, s_on_notes, ticket) == ARGOS_OK)
+        return;
+    self->refs--;
+    free (ticket);
+    turn_event (self, ARGOS_TURN_REFUSED);
 }
 
 static bool

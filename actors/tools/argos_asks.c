@@ -6,6 +6,7 @@
 #include "argos_asks.h"
 
 #include "argos_header.h"
+#include "argos_memo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define TODOS_MAX 200
 #define PAGES 4
 #define TTL_MS 20000
+#define MEMO_TRIES 5 //  When others write the same notes
 #define SNIPPET 1000 //  Bytes of a message that are shown
 
 typedef struct ticket ticket_t;
@@ -28,6 +30,8 @@ struct ticket {
     json_t *body;                  //  Body of the call
     json_t *arguments;             //  Its arguments, coerced
     step_fn *next;                 //  What is done with the next answer
+    step_fn *again;                //  The same after `conflict`; NULL = that is the end
+    int tries;                     //  How often that was
     char owner[513];               //  Of the session that asks
     json_t *messages;              //  Read so far
     int pages;                     //  How many pages
@@ -66,8 +70,14 @@ s_on_answer (void *arg, const argos_peer_answer_t *answer)
 {
     ticket_t *self = arg;
     char error[400];
+    step_fn *again = self->again;
+    self->again = NULL;
     if (answer->code == ARGOS_OK) {
         self->next (self, answer->body);
+        return;
+    }
+    if (answer->code == ARGOS_CONFLICT && again && ++self->tries < MEMO_TRIES) {
+        again (self, NULL);
         return;
     }
     snprintf (error, sizeof error, "That could not be done (%s): %.300s",
@@ -203,6 +213,56 @@ s_todo (ticket_t *self)
     s_ask (self, "store", "record.get",
         json_pack ("{s:s, s:s}", "space", TODO_SPACE, "key", s_text (self->body, "session_id")),
         s_todo_read);
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  memory
+
+static void
+s_memo_stored (ticket_t *self, const json_t *body)
+{
+    (void) body;
+    s_end (self, json_incref (self->messages));
+}
+
+static void s_memo_begin (ticket_t *self, const json_t *body);
+
+static void
+s_memo_read (ticket_t *self, const json_t *body)
+{
+    char key[ARGOS_MEMO_KEY_SIZE];
+    const json_t *record = json_object_get (body, "record");
+    json_decref (self->messages);
+    json_t *value =
+        argos_memo_apply (json_object_get (record, "value"), self->arguments, &self->messages);
+    if (!value || argos_memo_key (json_object_get (self->body, "source"), key) != 0) {
+        json_decref (value);
+        s_memo_stored (self, NULL);
+        return;
+    }
+    self->again = s_memo_begin;
+    s_ask (self, "store", "record.put",
+        json_pack ("{s:s, s:s, s:o, s:I}", "space", ARGOS_MEMO_SPACE, "key", key, "value", value,
+            "version", json_integer_value (json_object_get (record, "version"))),
+        s_memo_stored);
+}
+
+static void
+s_memo_begin (ticket_t *self, const json_t *body)
+{
+    char key[ARGOS_MEMO_KEY_SIZE];
+    (void) body;
+    if (argos_memo_key (json_object_get (self->body, "source"), key) != 0)
+        s_fail (self, "It is not known who speaks here, so nothing is noted.");
+    else
+        s_ask (self, "store", "record.get",
+            json_pack ("{s:s, s:s}", "space", ARGOS_MEMO_SPACE, "key", key), s_memo_read);
+}
+
+static void
+s_memo (ticket_t *self)
+{
+    s_memo_begin (self, NULL);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -387,7 +447,8 @@ s_send (ticket_t *self)
 static const struct {
     const char *name;           //  Tool
     void (*begin) (ticket_t *); //  Its first step
-} s_rows[] = { { "todo", s_todo }, { "session_search", s_search }, { "send_message", s_send } };
+} s_rows[] = { { "todo", s_todo }, { "memory", s_memo }, { "session_search", s_search },
+    { "send_message", s_send } };
 
 void
 argos_asks_serve (argos_peer_t *peer)

@@ -1,4 +1,5 @@
-//  argos_asks - the tools that ask others for what they do: todo, session_search, send_message.
+//  argos_asks - the tools that ask others for what they do: todo, memory, session_search,
+//  send_message.
 //
 //  All calls are of the peer's thread; answers that come after its end are dropped.
 

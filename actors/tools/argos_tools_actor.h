@@ -8,8 +8,8 @@
 //          `tool.attachment`, likewise, 8 at a time. Arguments: blob; name. Brings the file into
 //          <files>/<session>; the result is its path and, of a text, its beginning (argos_fetch)
 //          `tool.read_file`, `tool.write_file`, `tool.patch`, `tool.search_files`,
-//          `tool.web_extract`: argos_toolbox; `tool.todo`, `tool.session_search`,
-//          `tool.send_message`: argos_asks
+//          `tool.web_extract`: argos_toolbox; `tool.todo`, `tool.memory`,
+//          `tool.session_search`, `tool.send_message`: argos_asks
 //          `tools`, requests: tool.offer of other peers (argos_offers)
 //          `tool.files`, messages: file.send (argos_sendfile)
 //  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands

@@ -13,6 +13,7 @@ Where the acceptance text is shown, by number:
     E.12 4, 5       tests/unit/test_patch.c, tests/fuzz/fuzz_patch.c; below: test_files_are_read_written_changed_and_found
     E.12 7          tests/unit/test_approval.c (paths); below: test_some_files_are_neither..., test_each_session_works_in...
     E.12 8          tests/unit/test_web.c (todos); below: test_todos_other_chats_and_earlier_sessions
+    E.12 9          tests/unit/test_memo.c; below: test_notes_are_of_one_person; test_cache.py: test_what_is_noted_stands_in_...
     E.12 10         below: test_todos_other_chats_and_earlier_sessions
     E.12 14         tests/unit/test_target.c (targets); below: test_todos_other_chats_and_earlier_sessions
     E.12 16         tests/unit/test_toolset.c; below: test_an_offer_belongs_to_its_peer...
@@ -278,6 +279,18 @@ def test_todos_other_chats_and_earlier_sessions(chat):
     targets = of(chat.tool("send_message", action="list"))
     assert "channels" in targets
     assert "needed" in of(chat.tool("send_message", target="origin"))["error"]
+
+
+def test_notes_are_of_one_person(chat):
+    def note(user, **arguments):
+        return of(chat.tool("memory", user=user, **arguments))
+
+    both = [{"action": "add", "target": "memory", "content": text} for text in ("likes oak", "likes elm")]
+    assert [note("ann", **one)["success"] for one in both] == [True, True]
+    assert note("bob", **both[0])["entries"] == ["likes oak"]
+    assert len(note("ann", action="replace", target="memory", old_text="likes", content="x")["matches"]) == 2
+    assert note("ann", action="remove", target="memory", old_text="elm")["entries"] == ["likes oak"]
+    assert note("ann", **both[0])["message"] == "That is noted already."
 
 
 def test_what_is_too_long_stands_in_a_file(chat):
