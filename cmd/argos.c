@@ -82,6 +82,8 @@ static const char *const help[] = {
     "argos config set KEY VALUE        into local.yaml, over argos.yaml; unset KEY takes it out\n"
     "argos config check                whether they are valid\n"
     "argos config reload               the daemon reads them again\n"
+    "argos doctor [--fix]              what is wrong with the home and around it, and the cure;\n"
+    "                                  --fix: permissions, missing folders, what was left\n"
     "argos provider test               one short turn with the provider that serves\n"
     "argos setup telegram|discord|slack [--account NAME]\n"
     "                                       asks for the token of a bot, tries it, keeps it\n"
@@ -124,6 +126,7 @@ static const struct {
     { "services", argos_command_services, false },
     { "trace", argos_command_trace, false },
     { "provider", argos_command_provider, false },
+    { "doctor", NULL, true },
     { "adapter-check", NULL, true },
     { "adapters", argos_command_adapters, false },
     { "setup", NULL, true },

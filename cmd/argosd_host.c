@@ -17,6 +17,7 @@ static const struct {
     { "import", argosd_command_import },
     { "keys", argosd_command_keys },
     { "config", argosd_command_config },
+    { "doctor", argosd_command_doctor },
     { "node", argosd_command_node },
     { "provider", argosd_command_provider },
     { "adapter-check", argosd_command_adapter_check },

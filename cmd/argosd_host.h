@@ -21,6 +21,7 @@ argos_cli_command_t argosd_command_db;
 argos_cli_command_t argosd_command_import;
 argos_cli_command_t argosd_command_keys;
 argos_cli_command_t argosd_command_config;
+argos_cli_command_t argosd_command_doctor;
 argos_cli_command_t argosd_command_node;
 argos_cli_command_t argosd_command_provider;
 argos_cli_command_t argosd_command_adapter_check;

@@ -37,6 +37,12 @@ typedef struct {
     int64_t keep_ms; //  One that no run needs, or that is not complete, is kept so long (uptime)
 } argos_store_blobs_t;
 
+//  Whether a database may lie at path; else a sentence why not.
+bool argos_store_place_check (const char *path, char reason[static 256]);
+
+//  Version of the library that SQLite is.
+const char *argos_store_library (void);
+
 //  Opens (or creates and migrates) the database at path (":memory:" for the simulator), counts the
 //  boot and ends every lease held by an in-process session of an earlier boot (holder with a third
 //  component), with strikes. A file that is damaged is repaired first, as far as nothing is lost by

@@ -297,9 +297,6 @@ bool argos_store_in_transaction (const argos_store_t *self);
 //  A sentence for a code of self->failed.
 const char *argos_store_why (int code);
 
-//  Version of the library, for the log.
-const char *argos_store_library (void);
-
 //  Opens the connection to path, which nobody else can have from here on, and looks whether what is
 //  needed first can be read. 0, or -1 with a sentence in reason (256 bytes).
 int argos_store_connect (argos_store_t *self, const char *path, char *reason);

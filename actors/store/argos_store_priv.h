@@ -186,8 +186,6 @@ bool argos_store_service (
     argos_store_t *self, const argos_storage_req_t *req, argos_storage_ans_t *ans);
 
 //  argos_store_space.c
-//  Whether a database may lie at path; else a sentence.
-bool argos_store_place_check (const char *path, char reason[static 256]);
 //  One slice of giving free pages back; true when there is more.
 bool argos_store_vacuum (argos_store_t *self);
 void argos_store_ballast_make (argos_store_t *self);
