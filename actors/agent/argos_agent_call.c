@@ -93,6 +93,13 @@ turn_again (turn_t *self, int64_t wait_ms)
     agent_arm (self->agent);
 }
 
+int64_t
+turn_max_tokens (const turn_t *self)
+{
+    const json_t *sampling = json_object_get (self->body, "sampling");
+    return json_integer_value (json_object_get (sampling, "max_tokens"));
+}
+
 void
 turn_call (turn_t *self)
 {
@@ -121,6 +128,8 @@ turn_call (turn_t *self)
         .messages = messages,
         .begun = self->begun,
         .adjust = self->adjust,
+        .sampling = json_object_get (self->body, "sampling"),
+        .max_tokens = turn_max_tokens (self),
         .reasoning = json_string_value (json_object_get (self->body, "reasoning")),
         .tools = last ? NULL : tools };
     char seed[64];

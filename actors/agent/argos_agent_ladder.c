@@ -274,7 +274,8 @@ s_text (turn_t *self, const argos_answer_t *answer)
         s_cut_call (self, answer);
         return;
     }
-    if (answer->finish == ARGOS_FINISH_LENGTH && *self->text && !answer->text_full) {
+    bool wanted = turn_max_tokens (self) > 0; //  As long as was asked for
+    if (answer->finish == ARGOS_FINISH_LENGTH && *self->text && !answer->text_full && !wanted) {
         self->shown = false;
         if (s_go_on (self, s_go_on_limit))
             return;

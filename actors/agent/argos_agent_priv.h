@@ -372,6 +372,8 @@ void turn_drop_scaffold (turn_t *self);
 //  argos_agent_call.c
 //  Calls of the model that this turn may make.
 int64_t turn_max_iterations (const turn_t *self);
+//  Limit of an answer that was asked for, 0 = none was.
+int64_t turn_max_tokens (const turn_t *self);
 //  The call again, after a while.
 void turn_again (turn_t *self, int64_t wait_ms);
 void turn_call (turn_t *self);

@@ -153,10 +153,29 @@ s_set_thinking (json_t *body, const argos_request_t *request)
         }
         json_object_set_new (body, "thinking",
             json_pack ("{s:s, s:i}", "type", "enabled", "budget_tokens", rows[i].budget));
-        json_object_set_new (
-            body, "max_tokens", json_integer (rows[i].budget + ARGOS_ANTHROPIC_TOKENS));
+        json_int_t answer = json_integer_value (json_object_get (body, "max_tokens"));
+        json_object_set_new (body, "max_tokens", json_integer (rows[i].budget + answer));
         return;
     }
+}
+
+//  Here a temperature ends at 1; of it and top_p only one may be there, and none beside thinking
+static void
+s_set_sampling (json_t *body, const json_t *sampling)
+{
+    json_t *stop = json_object_get (sampling, "stop");
+    json_t *temperature = json_object_get (sampling, "temperature");
+    json_t *top_p = json_object_get (sampling, "top_p");
+    if (stop)
+        json_object_set (body, "stop_sequences", stop);
+    if (json_object_get (body, "thinking"))
+        return;
+    if (temperature && json_number_value (temperature) > 1)
+        json_object_set_new (body, "temperature", json_integer (1));
+    else if (temperature)
+        json_object_set (body, "temperature", temperature);
+    else if (top_p)
+        json_object_set (body, "top_p", top_p);
 }
 
 char *
@@ -194,6 +213,8 @@ argos_anthropic_request (const argos_request_t *request)
     json_object_set_new (body, "stream", json_boolean (!(request->adjust & ARGOS_ADJUST_STREAM)));
     if (!(request->adjust & ARGOS_ADJUST_EFFORT))
         s_set_thinking (body, request);
+    if (!(request->adjust & ARGOS_ADJUST_SAMPLING))
+        s_set_sampling (body, request->sampling);
     argos_text_clear (&system);
     char *text = argos_json_dumps (body, NULL);
     json_decref (body);
@@ -285,7 +306,8 @@ s_add_thinking (argos_answer_t *answer, const json_t *delta)
         if (i == 0)
             argos_utf8_add (
                 &answer->reasoning, json_string_value (more), json_string_length (more));
-        if (before && strlen (before) + json_string_length (more) > ARGOS_ANSWER_THOUGHT_MAX * 4) {
+        if (before &&
+            strlen (before) + json_string_length (more) > 4UL * ARGOS_ANSWER_THOUGHT_MAX) {
             json_decref (answer->thinking);
             answer->thinking = NULL;
             return;

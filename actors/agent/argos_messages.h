@@ -13,13 +13,14 @@
 #include <stdint.h>
 
 //  What a request leaves out because a server can't take it
-#define ARGOS_ADJUST_STREAM 1u   //  Streaming
-#define ARGOS_ADJUST_SCHEMA 2u   //  `pattern` and `format` in schemas of tools
-#define ARGOS_ADJUST_THINKING 4u //  Replayed thinking
-#define ARGOS_ADJUST_LIMIT 8u    //  The usual name of the output limit: the other one
-#define ARGOS_ADJUST_USAGE 16u   //  The wish to be told of usage
-#define ARGOS_ADJUST_EFFORT 32u  //  How much it is to think
-#define ARGOS_ADJUST_CACHE 64u   //  Marks for prompt caches
+#define ARGOS_ADJUST_STREAM 1u     //  Streaming
+#define ARGOS_ADJUST_SCHEMA 2u     //  `pattern` and `format` in schemas of tools
+#define ARGOS_ADJUST_THINKING 4u   //  Replayed thinking
+#define ARGOS_ADJUST_LIMIT 8u      //  The usual name of the output limit: the other one
+#define ARGOS_ADJUST_USAGE 16u     //  The wish to be told of usage
+#define ARGOS_ADJUST_EFFORT 32u    //  How much it is to think
+#define ARGOS_ADJUST_CACHE 64u     //  Marks for prompt caches
+#define ARGOS_ADJUST_SAMPLING 128u //  How it is to choose its words
 
 //  What is asked of a provider. All borrowed.
 
@@ -33,6 +34,8 @@ typedef struct {
     const char *begun;     //  Text that the answer goes on with, NULL = it begins anew
     unsigned adjust;       //  ARGOS_ADJUST_* that are left out
     const char *reasoning; //  How much it is to think, NULL = as it does by itself
+    const json_t
+        *sampling; //  As in turn.request, NULL = as it does by itself; its max_tokens is not read
 } argos_request_t;
 
 //  A new array of {role, content, tool_calls?, tool_call_id?} from rows as session.load gives them;

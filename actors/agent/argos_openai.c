@@ -82,6 +82,19 @@ s_new_limit_name (const char *host)
     return false;
 }
 
+//  Members of this wire and of ours have the same names
+static void
+s_set_sampling (json_t *body, const json_t *sampling)
+{
+    static const char *const names[] = { "temperature", "top_p", "stop", "seed", "presence_penalty",
+        "frequency_penalty" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *value = json_object_get (sampling, names[i]);
+        if (value)
+            json_object_set (body, names[i], value);
+    }
+}
+
 char *
 argos_openai_request (const argos_request_t *request, const char *host)
 {
@@ -107,6 +120,8 @@ argos_openai_request (const argos_request_t *request, const char *host)
         !(request->adjust & ARGOS_ADJUST_EFFORT)) //  The wire has no word for more than xhigh
         json_object_set_new (body, "reasoning_effort",
             json_string (strcmp (request->reasoning, "max") == 0 ? "xhigh" : request->reasoning));
+    if (!(request->adjust & ARGOS_ADJUST_SAMPLING))
+        s_set_sampling (body, request->sampling);
     char *text = argos_json_dumps (body, NULL);
     json_decref (body);
     return text;

@@ -50,10 +50,12 @@ static const char *const s_grammar[] = { "unable to generate parser", "failed to
     "error parsing grammar", "json schema conversion failed", NULL };
 static const char *const s_parameter[] = { "unsupported parameter", "unsupported_parameter",
     "unknown parameter", "unknown_parameter", "unrecognized request argument",
-    "is not supported with this model", "extra inputs are not permitted", NULL };
+    "is not supported with this model", "unsupported value", "unsupported_value",
+    "is deprecated for this model", "extra inputs are not permitted", NULL };
 //  Members of our requests that a server may not know
 static const char *const s_members[] = { "max_completion_tokens", "max_tokens", "stream_options",
-    "reasoning_effort", "temperature", "cache_control", "thinking", "output_config", NULL };
+    "reasoning_effort", "temperature", "cache_control", "thinking", "output_config", "top_p",
+    "presence_penalty", "frequency_penalty", "seed", "stop", NULL };
 static const char *const s_request[] = { "unknown parameter", "unsupported parameter",
     "unrecognized request argument", "invalid_request_error", NULL };
 static const char *const s_limit[] = { "usage limit", "quota", "limit exceeded", NULL };

@@ -54,7 +54,11 @@ s_of_parameter (const char *parameter)
     } rows[] = { { "max_tokens", ARGOS_ADJUST_LIMIT },
         { "max_completion_tokens", ARGOS_ADJUST_LIMIT }, { "stream_options", ARGOS_ADJUST_USAGE },
         { "reasoning_effort", ARGOS_ADJUST_EFFORT }, { "thinking", ARGOS_ADJUST_EFFORT },
-        { "output_config", ARGOS_ADJUST_EFFORT }, { "cache_control", ARGOS_ADJUST_CACHE } };
+        { "output_config", ARGOS_ADJUST_EFFORT }, { "cache_control", ARGOS_ADJUST_CACHE },
+        { "temperature", ARGOS_ADJUST_SAMPLING }, { "top_p", ARGOS_ADJUST_SAMPLING },
+        { "stop", ARGOS_ADJUST_SAMPLING }, { "seed", ARGOS_ADJUST_SAMPLING },
+        { "presence_penalty", ARGOS_ADJUST_SAMPLING },
+        { "frequency_penalty", ARGOS_ADJUST_SAMPLING } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp (rows[i].name, parameter) == 0)
             return rows[i].adjust;

@@ -3,6 +3,8 @@
 
 #include "argos_chat_request.h"
 
+#include "argos_sampling.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +150,10 @@ argos_chat_request_read (
         argos_chat_request_clear (ret_request);
         return -1;
     }
+    if (argos_sampling_read (root, &ret_request->run.sampling, ret_problem) != 0) {
+        argos_chat_request_clear (ret_request);
+        return -1;
+    }
     ret_request->run.model = json_string_length (model) ? json_incref (model) : NULL;
     ret_request->user = json_is_string (user) ? json_incref (user) : NULL;
     argos_chat_request_ignored (root, known, ret_request->ignored);
@@ -192,7 +198,7 @@ argos_chat_request_ignored (
     size_t used = 0;
     *target = 0;
     json_object_foreach (root, name, value) {
-        bool effect = json_is_null (value);
+        bool effect = json_is_null (value) || argos_sampling_knows (name);
         for (size_t i = 0; known[i]; i++)
             effect = effect || strcmp (known[i], name) == 0;
         size_t size = strlen (name);

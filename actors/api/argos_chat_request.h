@@ -30,7 +30,8 @@ void argos_chat_request_clear (argos_chat_request_t *self);
 void argos_chat_request_session (
     const argos_chat_request_t *self, const char *owner, const char *salt, char *target);
 
-//  Names, with commas, of members of root that have no effect; NULL-terminated `known` have one.
+//  Names, with commas, of members of root that have no effect; NULL-terminated `known` have one,
+//  and those of sampling.
 void argos_chat_request_ignored (
     json_t *root, const char *const *known, char target[static ARGOS_CHAT_IGNORED_MAX]);
 

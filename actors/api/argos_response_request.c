@@ -3,6 +3,8 @@
 
 #include "argos_response_request.h"
 
+#include "argos_sampling.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,14 +160,17 @@ s_make_object (const json_t *root, argos_response_request_t *request, argos_run_
 {
     json_t *metadata = json_object_get (root, "metadata"), *user = json_object_get (root, "user");
     json_t *model = json_object_get (root, "model");
+    const json_t *sampling = request->run.sampling;
     request->object = json_pack (
-        "{s:O?,s:O?,s:s?,s:b,s:s,s:O?,s:n,s:b,s:{s:n,s:n},s:n,s:{s:{s:s}},s:s,s:[],s:n,s:O?}",
+        "{s:O?,s:O?,s:s?,s:b,s:s,s:O?,s:O?,s:b,s:{s:n,s:n},s:O?,s:{s:{s:s}},s:s,s:[],s:O?,s:O?}",
         "model", json_is_string (model) ? model : NULL, "instructions",
         json_object_get (root, "instructions"), "previous_response_id", request->previous, "store",
         request->store, "truncation", request->truncate ? "auto" : "disabled", "user",
-        json_is_string (user) ? user : NULL, "max_output_tokens", "parallel_tool_calls", 1,
-        "reasoning", "effort", "summary", "temperature", "text", "format", "type", "text",
-        "tool_choice", "auto", "tools", "top_p", "metadata",
+        json_is_string (user) ? user : NULL, "max_output_tokens",
+        json_object_get (sampling, "max_tokens"), "parallel_tool_calls", 1, "reasoning", "effort",
+        "summary", "temperature", json_object_get (sampling, "temperature"), "text", "format",
+        "type", "text", "tool_choice", "auto", "tools", "top_p",
+        json_object_get (sampling, "top_p"), "metadata",
         json_is_object (metadata) ? metadata : NULL);
     if (request->object && !json_is_object (metadata))
         (void) json_object_set_new (request->object, "metadata", json_object ());
@@ -202,6 +207,8 @@ s_read (json_t *root, argos_response_request_t *request, argos_run_problem_t *pr
         (!json_is_string (model) || json_string_length (model) > S_MODEL_MAX))
         return argos_problem (problem, 400, NULL, "model",
             "'model' must be a string of at most %d bytes.", S_MODEL_MAX);
+    if (argos_sampling_read (root, &request->run.sampling, problem) != 0)
+        return -1;
     request->run.model = json_string_length (model) ? json_incref (model) : NULL;
     argos_chat_request_ignored (root, known, request->ignored);
     return s_make_object (root, request, problem);

@@ -222,6 +222,7 @@ argos_run_request_clear (argos_run_request_t *self)
     json_decref (self->instructions);
     json_decref (self->session_id);
     json_decref (self->model);
+    json_decref (self->sampling);
     *self = (argos_run_request_t){ .text = NULL };
 }
 
@@ -373,11 +374,11 @@ argos_run_request_inbound (const argos_run_request_t *self, const char *run_id, 
     else if (size)
         chat = json_string_value (session);
     (void) snprintf (ret_lane, ARGOS_RUN_SESSION_MAX + 1, "%s", chat);
-    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:o*,s:O*,s:O*,s:O*,s:O*}",
+    json_t *body = json_pack ("{s:{s:s,s:s,s:s,s:s,s:s},s:O,s:s,s:o*,s:O*,s:O*,s:O*,s:O*,s:O*}",
         "source", "platform", "api_server", "account", account, "chat_id", chat, "chat_type", "dm",
         "user_id", user, "text", self->text, "run_id", run_id, "session_id", session,
         "instructions", self->instructions, "history", self->history, "model", self->model,
-        "attachments", self->attachments);
+        "attachments", self->attachments, "sampling", self->sampling);
     if (body && json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX)
         return body;
     json_decref (body);

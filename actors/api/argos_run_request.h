@@ -32,6 +32,7 @@ typedef struct {
     json_t *instructions; //  String or NULL
     json_t *session_id;   //  String or NULL
     json_t *model;        //  String or NULL
+    json_t *sampling;     //  As in message.inbound, or NULL
 } argos_run_request_t;
 
 //  The body of a request as an object, new; NULL with *ret_problem filled in.
