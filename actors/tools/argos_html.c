@@ -176,12 +176,14 @@ s_link (page_t *page, bool closing, const char *tag, size_t size)
     if (closing)
         return;
     s_attribute (tag, size, "href", page->link, sizeof page->link);
-    if (strncmp (page->link, "http", 4) != 0 && *page->link != '/')
-        *page->link = '\0';
-    if (*page->link) {
+    if (!*page->link)
+        return;
+    if (*page->link == '/' || strncmp (page->link, "http", 4) == 0) {
         s_put (page, "[", 1);
         page->link_at = page->size;
     }
+    else
+        *page->link = '\0';
 }
 
 //  Where the end of a hidden element is.
