@@ -3,8 +3,9 @@
 //  Invariant: while the guard has not been waited for, its number and that of the command's group
 //  are its own, so no signal can hit a stranger. The guard alone holds the other end of the
 //  lifeline, so the end of that is the end of the guard. Every stage has a deadline: SIGTERM to the
-//  group, SIGKILL to the group and the guard told to end, SIGKILL to the guard. Limits: a command
-//  of 128 KiB (what the kernel takes as one argument), 256 KiB read per turn.
+//  group, SIGKILL to the group and the guard told to end, SIGKILL to the guard. What is left of the
+//  group without a guard gets a second, and is then told as a survivor. Limits: a command of 128
+//  KiB (what the kernel takes as one argument), 256 KiB read per turn, 16 survivors told.
 
 #include "argos_terminal.h"
 
@@ -12,6 +13,8 @@
 #include "argos_output.h"
 #include "argos_spawn.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,6 +29,7 @@
 
 #define TERM_GRACE_MS 2000   //  From SIGTERM to SIGKILL
 #define GUARD_GRACE_MS 1000  //  From there to the end of the guard
+#define SURVIVOR_MS 1000     //  For what is left to die without a guard
 #define COMMAND_MAX 131071   //  Bytes of a command
 #define READ_SIZE 65536      //  Bytes read at once
 #define READS_PER_TURN 4     //  So that one command does not starve the others
@@ -37,23 +41,26 @@ typedef enum {
     STAGE_TERM,  //  Has got SIGTERM
     STAGE_KILL,  //  The group has got SIGKILL, the guard has to end
     STAGE_GUARD, //  The guard has got SIGKILL
-    STAGE_OVER   //  All of it is gone
+    STAGE_LEFT,  //  The guard is gone, and some of the group is not
+    STAGE_OVER   //  All of it is gone, or told as a survivor
 } stage_t;
 
 struct argos_terminal {
-    stage_t stage;          //  How far
-    int epoll_fd;           //  Where our descriptors are registered; borrowed
-    int output_fd;          //  Our end of the output, -1 = closed
-    int lifeline_fd;        //  Our end of the lifeline, -1 = closed
-    pid_t guard;            //  The guard, 0 = none, or waited for
-    pid_t group;            //  Group of the command, 0 = not heard of yet
-    int spawn_error;        //  Why the shell could not be started, 0 = it was
-    int code;               //  Exit code of the shell
-    int64_t timeout_ms;     //  As stated
-    int64_t due;            //  Deadline of the stage
-    bool timed_out;         //  It ran into the timeout
-    bool interrupted;       //  It was cancelled
-    argos_output_t *output; //  What it printed
+    stage_t stage;                             //  How far
+    int epoll_fd;                              //  Where our descriptors are registered; borrowed
+    int output_fd;                             //  Our end of the output, -1 = closed
+    int lifeline_fd;                           //  Our end of the lifeline, -1 = closed
+    pid_t guard;                               //  The guard, 0 = none, or waited for
+    pid_t group;                               //  Group of the command, 0 = not heard of yet
+    int spawn_error;                           //  Why the shell could not be started, 0 = it was
+    int code;                                  //  Exit code of the shell
+    int64_t timeout_ms;                        //  As stated
+    int64_t due;                               //  Deadline of the stage
+    bool timed_out;                            //  It ran into the timeout
+    bool interrupted;                          //  It was cancelled
+    argos_output_t *output;                    //  What it printed
+    pid_t survivors[ARGOS_TERMINAL_SURVIVORS]; //  Who could not be killed
+    size_t survivor_count;                     //  How many
 };
 
 //  ---------------------------------------------------------------------------------------------
@@ -209,34 +216,91 @@ s_kill (argos_terminal_t *self, int64_t now)
     self->due = now + GUARD_GRACE_MS;
 }
 
+//  State and group of a process; false when it is gone.
+
+static bool
+s_read_stat (const char *pid, char *ret_state, int *ret_group)
+{
+    char path[64], line[512] = "";
+    snprintf (path, sizeof path, "/proc/%.20s/stat", pid);
+    FILE *file = fopen (path, "re");
+    if (!file)
+        return false;
+    const char *read = fgets (line, sizeof line, file);
+    fclose (file);
+    const char *state = read ? strrchr (line, ')') : NULL; //  The name may have anything in it
+    int parent;
+    return state && sscanf (state + 1, " %c %d %d", ret_state, &parent, ret_group) == 3;
+}
+
+size_t
+argos_terminal_survivors (pid_t group, pid_t target[static ARGOS_TERMINAL_SURVIVORS])
+{
+    size_t count = 0;
+    const struct dirent *entry;
+    DIR *folder = group > 0 && kill (-group, 0) == 0 ? opendir ("/proc") : NULL;
+    while (folder && count < ARGOS_TERMINAL_SURVIVORS && (entry = readdir (folder)) != NULL) {
+        char state;
+        int of;
+        if (isdigit ((unsigned char) entry->d_name[0]) &&
+            s_read_stat (entry->d_name, &state, &of) && of == group && !strchr ("ZX", state))
+            target[count++] = (pid_t) strtol (entry->d_name, NULL, 10);
+    }
+    if (folder)
+        closedir (folder);
+    return count;
+}
+
+//  The guard is gone: see who of its group stays, of those that did at the first look. Nobody is
+//  signalled any more, for the number of the group may be another one's by now.
+
+static void
+s_look_left (argos_terminal_t *self)
+{
+    pid_t now_left[ARGOS_TERMINAL_SURVIVORS];
+    size_t count = argos_terminal_survivors (self->group, now_left), kept = 0;
+    for (size_t i = 0; i < self->survivor_count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (self->survivors[i] == now_left[k])
+                self->survivors[kept++] = now_left[k];
+    self->survivor_count = kept;
+}
+
 //  The guard has ended when its end of the lifeline has: then everything is over. Its descriptors
 //  are closed on the way out of the kernel, so the wait is short.
 
 static void
-s_check_guard (argos_terminal_t *self)
+s_check_guard (argos_terminal_t *self, int64_t now)
 {
     siginfo_t info = { .si_pid = 0 };
     if (!s_hear (self) || waitid (P_PID, (id_t) self->guard, &info, WEXITED | WNOWAIT) != 0)
         return;
     self->code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
-    if (info.si_code != CLD_EXITED)
-        s_signal (self, SIGKILL); //  It was killed, and could not do it itself
+    bool killed = info.si_code != CLD_EXITED;
+    if (killed)
+        s_signal (self, SIGKILL); //  It could not do it itself
     waitpid (self->guard, NULL, 0);
     self->guard = 0;
     s_close (&self->lifeline_fd);
     s_read (self, (1 << 20) / READ_SIZE); //  What the pipe still holds: at most its size, 1 MiB
     s_close (&self->output_fd);
-    self->stage = STAGE_OVER;
+    self->survivor_count = killed ? argos_terminal_survivors (self->group, self->survivors) : 0;
+    self->stage = self->survivor_count ? STAGE_LEFT : STAGE_OVER;
+    self->due = now + SURVIVOR_MS;
 }
 
 void
 argos_terminal_turn (argos_terminal_t *self, int64_t now)
 {
-    if (self->stage == STAGE_OVER)
+    if (self->stage == STAGE_LEFT && now >= self->due) {
+        s_look_left (self);
+        self->stage = STAGE_OVER;
+    }
+    if (self->stage >= STAGE_LEFT)
         return;
     s_read (self, READS_PER_TURN);
-    s_check_guard (self);
-    if (self->stage == STAGE_OVER || now < self->due)
+    s_check_guard (self, now);
+    if (self->stage >= STAGE_LEFT || now < self->due)
         return;
     if (self->stage == STAGE_RUN) {
         self->timed_out = true;
@@ -263,7 +327,7 @@ argos_terminal_due (const argos_terminal_t *self)
 void
 argos_terminal_cancel (argos_terminal_t *self, int64_t now)
 {
-    if (self->interrupted || self->stage == STAGE_OVER)
+    if (self->interrupted || self->stage >= STAGE_LEFT)
         return;
     self->interrupted = true;
     if (self->stage <= STAGE_TERM)
@@ -282,7 +346,7 @@ argos_terminal_destroy (argos_terminal_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_terminal_t *self = *self_p;
-    if (self->stage != STAGE_OVER) {
+    if (self->stage < STAGE_LEFT) {
         struct pollfd item = { .fd = self->lifeline_fd, .events = 0 }; //  The end of it
         s_kill (self, 0);
         if (poll (&item, 1, GUARD_GRACE_MS) != 1) {
@@ -290,13 +354,28 @@ argos_terminal_destroy (argos_terminal_t **self_p)
             kill (self->guard, SIGKILL);
             poll (&item, 1, GUARD_GRACE_MS);
         }
-        s_check_guard (self);
+        s_check_guard (self, 0);
     }
     s_close (&self->lifeline_fd);
     s_close (&self->output_fd);
     argos_output_destroy (&self->output);
     free (self);
     *self_p = NULL;
+}
+
+//  Who could not be killed: their numbers beside the error, which says so.
+
+static void
+s_tell_survivors (const argos_terminal_t *self, json_t *body)
+{
+    json_t *pids = json_array ();
+    const char *error = json_string_value (json_object_get (body, "error"));
+    for (size_t i = 0; i < self->survivor_count; i++)
+        json_array_append_new (pids, json_integer (self->survivors[i]));
+    json_object_set_new (body, "error",
+        json_sprintf ("%s%s%zu of its processes could not be killed and may still run",
+            error ? error : "", error ? "; " : "", self->survivor_count));
+    json_object_set_new (body, "survivors", pids);
 }
 
 json_t *
@@ -325,6 +404,8 @@ argos_terminal_result (const argos_terminal_t *self)
     json_t *body = json_pack ("{s:s, s:i, s:s, s:s?}", "output", text, "exit_code", code, "status",
         status, "error", *error ? error : NULL);
     free (text);
+    if (self->survivor_count)
+        s_tell_survivors (self, body);
     return body;
 }
 

@@ -11,6 +11,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#define ARGOS_TERMINAL_SURVIVORS 16 //  Processes that are told by number
 
 typedef struct argos_terminal argos_terminal_t;
 
@@ -42,9 +45,13 @@ void argos_terminal_cancel (argos_terminal_t *self, int64_t now);
 //  Whether everything has ended and the result is complete.
 bool argos_terminal_over (const argos_terminal_t *self);
 
-//  Body of a tool.result: output, exit_code (124 timed out, 130 interrupted), error, status. New,
-//  the caller's.
+//  Body of a tool.result: output, exit_code (124 timed out, 130 interrupted), error, status;
+//  survivors (pids), when some of its group did not die within a second of SIGKILL. New, the
+//  caller's.
 json_t *argos_terminal_result (const argos_terminal_t *self);
+
+//  The processes of a group that are alive, as /proc says (zombies are not). Returns how many.
+size_t argos_terminal_survivors (pid_t group, pid_t target[static ARGOS_TERMINAL_SURVIVORS]);
 
 //  What it has printed, at most ARGOS_OUTPUT_LIMIT bytes, when that is more than the result tells;
 //  else NULL. New, the caller's.

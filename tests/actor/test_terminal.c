@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,6 +288,42 @@ a_command_that_kills_its_guard_is_killed (void **state)
     json_decref (result);
 }
 
+//  A process that is traced to its exit is one that SIGKILL does not end.
+
+static void
+who_survives_is_told (void **state)
+{
+    (void) state;
+    char path[] = "/tmp/argos_terminal_XXXXXX", command[128], line[64], *guard;
+    close (mkstemp (path));
+    snprintf (command, sizeof command, "echo $$ $PPID > %s; exec sleep 306", path);
+    run_t run = s_start (command, 60000);
+    s_await_line (path, line, sizeof line);
+    unlink (path);
+    pid_t pid = (pid_t) strtol (line, &guard, 10), found[ARGOS_TERMINAL_SURVIVORS];
+    assert_int_equal (argos_terminal_survivors (pid, found), 1);
+    assert_int_equal (found[0], pid);
+    bool held = ptrace (PTRACE_SEIZE, pid, NULL, (void *) PTRACE_O_TRACEEXIT) == 0;
+    int64_t begun = s_now ();
+    kill ((pid_t) strtol (guard, NULL, 10), SIGKILL);
+    json_t *result = s_finish (&run);
+    assert_true (s_now () - begun < 3000);
+    assert_int_equal (s_code (result), 137);
+    const json_t *left = json_object_get (result, "survivors");
+    if (held) {
+        assert_int_equal (json_array_size (left), 1);
+        assert_int_equal (json_integer_value (json_array_get (left, 0)), pid);
+        assert_non_null (strstr (s_text (result, "error"), "could not be killed"));
+        while (waitpid (pid, NULL, __WALL) == pid && ptrace (PTRACE_CONT, pid, NULL, NULL) == 0)
+            ;
+    }
+    else
+        assert_null (left);
+    s_await_death (line);
+    assert_int_equal (argos_terminal_survivors (pid, found), 0);
+    json_decref (result);
+}
+
 static void
 a_place_that_is_not_there_is_said (void **state)
 {
@@ -377,6 +414,7 @@ main (int argc, char **argv)
         cmocka_unit_test (a_command_without_end_of_output_does_not_starve),
         cmocka_unit_test (a_command_that_closes_its_output_runs_on),
         cmocka_unit_test (a_command_that_kills_its_guard_is_killed),
+        cmocka_unit_test (who_survives_is_told),
         cmocka_unit_test (a_place_that_is_not_there_is_said),
         cmocka_unit_test (destroying_a_running_command_kills_it),
         cmocka_unit_test (nothing_outlives_an_owner_that_is_killed),
