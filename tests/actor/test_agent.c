@@ -171,6 +171,70 @@ s_a_turn_taken_up_again_does_not_run_the_tool_again (void **state)
 }
 
 static void
+s_a_tool_that_may_run_again_is_run_again (void **state)
+{
+    (void) state;
+    s_kit->tool_silent = true;
+    int calls = s_kit->tool_calls;
+    akit_run_t *run = akit_ask (s_kit, "twice", "!tool read_file {\"path\":\"x\"}", NULL);
+    akit_until (s_kit, &s_kit->tool_calls, calls + 1);
+    akit_agent_stop (s_kit);
+    s_kit->tool_silent = false;
+    akit_agent_start (s_kit);
+    akit_until_delivered (s_kit, run);
+    assert_int_equal (s_kit->tool_calls, calls + 2);
+    assert_non_null (strstr (run->delivered, "tool says hi"));
+    assert_null (strstr (run->delivered, "unknown"));
+}
+
+//  The answer to one of the calls of the newest answer.
+
+static void
+s_answer_call (size_t index)
+{
+    char id[129];
+    snprintf (id, sizeof id, "%s", s_kit->tool_id);
+    char *dot = strrchr (id, '.');
+    assert_non_null (dot);
+    snprintf (dot + 1, sizeof id - (size_t) (dot + 1 - id), "%zu", index);
+    argos_peer_reply_to (s_kit->peer, s_kit->tool_from, id, "tool.result",
+        json_pack ("{s:s+, s:s}", "output", "call ", index ? "one" : "zero", "status", "ok"));
+}
+
+static void
+s_calls_run_together_only_when_each_may (void **state)
+{
+    static const struct {
+        const char *text; //  Two calls
+        bool together;    //  Expected
+    } rows[] = {
+        { "!tool read_file {\"path\":\"x\"}\n!tool read_file {\"path\":\"y\"}", true },
+        { "!tool read_file {\"path\":\"x\"}\n!tool terminal {\"command\":\"y\"}", false },
+        { "!tool terminal {\"command\":\"x\"}\n!tool terminal {\"command\":\"y\"}", false },
+    };
+    (void) state;
+    s_kit->tool_silent = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char session[32];
+        int calls = s_kit->tool_calls;
+        snprintf (session, sizeof session, "order%zu", i);
+        akit_run_t *run = akit_ask (s_kit, session, rows[i].text, NULL);
+        akit_until (s_kit, &s_kit->tool_calls, calls + (rows[i].together ? 2 : 1));
+        akit_request (s_kit, "actor:agent", "agent.status", NULL); //  It has had its turn
+        assert_int_equal (s_kit->tool_calls, calls + (rows[i].together ? 2 : 1));
+        s_answer_call (rows[i].together ? 1 : 0);
+        if (!rows[i].together)
+            akit_until (s_kit, &s_kit->tool_calls, calls + 2);
+        s_answer_call (rows[i].together ? 0 : 1);
+        akit_until_delivered (s_kit, run);
+        const char *zero = strstr (run->delivered, "call zero");
+        assert_non_null (zero); //  In the order of the calls, whoever was faster
+        assert_non_null (strstr (zero, "call one"));
+    }
+    s_kit->tool_silent = false;
+}
+
+static void
 s_a_stream_taken_up_again_says_so (void **state)
 {
     (void) state;
@@ -259,6 +323,8 @@ main (void)
         cmocka_unit_test (s_a_long_question_is_stored_first),
         cmocka_unit_test (s_history_and_instructions_are_used),
         cmocka_unit_test (s_a_turn_taken_up_again_does_not_run_the_tool_again),
+        cmocka_unit_test (s_a_tool_that_may_run_again_is_run_again),
+        cmocka_unit_test (s_calls_run_together_only_when_each_may),
         cmocka_unit_test (s_a_stream_taken_up_again_says_so),
         cmocka_unit_test (s_no_key_is_said_in_one_message),
         cmocka_unit_test (s_many_turns_run_at_once),

@@ -113,7 +113,8 @@ s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
 static void
 s_start_core (akit_t *self)
 {
-    static const char *const services[] = { "gateway", "turn", SERVICE, "tool.terminal", NULL };
+    static const char *const services[] = { "gateway", "turn", SERVICE, "tool.terminal",
+        "tool.read_file", NULL };
     char path[96], reason[256];
     snprintf (path, sizeof path, "%s/argos.db", self->folder);
     argos_store_actor_config_t store = {
@@ -156,6 +157,7 @@ akit_new (void)
     assert_non_null (self->peer);
     argos_peer_serve (self->peer, SERVICE, 100, NULL);
     argos_peer_serve (self->peer, "tool.terminal", 100, NULL);
+    argos_peer_serve (self->peer, "tool.read_file", 100, NULL);
     akit_agent_start (self);
     return self;
 }
