@@ -19,6 +19,7 @@ argos_answer_new (void)
         abort ();
     argos_text_init (&self->text, ARGOS_ANSWER_TEXT_MAX);
     argos_text_init (&self->reasoning, ARGOS_ANSWER_THOUGHT_MAX);
+    argos_think_init (&self->think);
     for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
         argos_text_init (&self->calls[i].args, ARGOS_ANSWER_ARGS_MAX);
     return self;
@@ -32,6 +33,7 @@ argos_answer_destroy (argos_answer_t **self_p)
     argos_answer_t *self = *self_p;
     argos_text_clear (&self->text);
     argos_text_clear (&self->reasoning);
+    argos_think_clear (&self->think);
     json_decref (self->thinking);
     for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
         argos_text_clear (&self->calls[i].args);
@@ -48,10 +50,10 @@ s_cost (unsigned char byte)
     return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-size_t
-argos_answer_add_text (argos_answer_t *self, const char *text, size_t size)
+static void
+s_show (void *arg, const char *text, size_t size)
 {
-    size_t before = self->text.size;
+    argos_answer_t *self = (argos_answer_t *) arg;
     size_t fits = 0, cost = self->text_cost;
     while (fits < size && !self->text_full) {
         size_t next = cost + s_cost ((unsigned char) text[fits]);
@@ -68,6 +70,28 @@ argos_answer_add_text (argos_answer_t *self, const char *text, size_t size)
     self->text_cost = cost;
     if (!self->call_count)
         self->visible = self->text.size;
+}
+
+static void
+s_hide (void *arg, const char *text, size_t size)
+{
+    argos_answer_t *self = (argos_answer_t *) arg;
+    argos_utf8_add (&self->reasoning, text, size);
+}
+
+static const argos_text_t *
+s_so_far (void *arg)
+{
+    return &((argos_answer_t *) arg)->text;
+}
+
+static const argos_think_sink_t s_sink = { s_show, s_hide, s_so_far };
+
+size_t
+argos_answer_add_text (argos_answer_t *self, const char *text, size_t size)
+{
+    size_t before = self->text.size;
+    argos_think_add (&self->think, text, size, &s_sink, self);
     return self->text.size - before;
 }
 
@@ -84,6 +108,7 @@ argos_answer_call (argos_answer_t *self, int64_t index, const char *id)
     }
     if (self->call_count == ARGOS_ANSWER_CALLS)
         return NULL;
+    argos_think_end (&self->think, &s_sink, self); //  It is still before the call
     argos_answer_call_t *call = &self->calls[self->call_count++];
     call->index = index;
     return call;
@@ -197,6 +222,7 @@ s_settle_cut (argos_answer_t *self)
 argos_answer_kind_t
 argos_answer_settle (argos_answer_t *self, const char *seed)
 {
+    argos_think_end (&self->think, &s_sink, self);
     if (self->failed)
         return ARGOS_ANSWER_FAILED;
     if (!self->ended && self->finish == ARGOS_FINISH_NONE)

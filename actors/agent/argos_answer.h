@@ -6,7 +6,7 @@
 #ifndef ARGOS_ANSWER_H
 #define ARGOS_ANSWER_H
 
-#include "argos_text.h"
+#include "argos_think.h"
 
 #include <jansson.h>
 
@@ -40,6 +40,7 @@ typedef struct {
 } argos_answer_call_t;
 
 typedef struct {
+    argos_think_t think;                           //  Parts visible text from thoughts
     argos_text_t text;                             //  Visible text
     size_t text_cost;                              //  Its bytes as JSON
     size_t visible;                                //  Bytes of text before the first tool call
@@ -64,8 +65,9 @@ typedef struct {
 argos_answer_t *argos_answer_new (void);
 void argos_answer_destroy (argos_answer_t **self_p);
 
-//  More visible text; what is over the limit is left out. Returns the bytes added: they are at the
-//  end of self->text.
+//  More of what the model says; what is over the limit is left out. Blocks of thoughts in it
+//  (argos_think.h) go to self->reasoning. Returns the bytes added: they are at the end of
+//  self->text.
 size_t argos_answer_add_text (argos_answer_t *self, const char *text, size_t size);
 
 //  The call with that index; a new one when there is none, or when id is not "" and not its id
