@@ -14,6 +14,7 @@
 
 #define CONTINUE_MAX 3     //  Continuations of one text
 #define BEGUN_MAX 196608   //  Bytes of a text that is gone on with
+#define STRIKES_MAX 3      //  Answers in a row that call only tools that there are not
 #define NUDGE_MAX 2        //  Words to a model that has said nothing
 #define LARGE_BYTES 320000 //  From here an unclear refusal may mean the length
 
@@ -167,20 +168,37 @@ s_keep (turn_t *self, const argos_answer_t *answer)
             json_stringn (argos_text_str (&answer->reasoning), answer->reasoning.size));
 }
 
-//  US dollars, 0 for what has no price
-static double
-s_cost (const turn_t *self, int64_t plain, const argos_answer_t *answer)
+//  What its provider takes; NULL = that is not known
+static const json_t *
+s_prices (const turn_t *self)
 {
-    const json_t *settings = self->settings;
-    double sum =
-        json_number_value (argos_setting (settings, NULL, NULL, "prices.input")) * (double) plain +
-        json_number_value (argos_setting (settings, NULL, NULL, "prices.output")) *
-            (double) answer->output_tokens +
-        json_number_value (argos_setting (settings, NULL, NULL, "prices.cache_read")) *
-            (double) answer->cache_read_tokens +
-        json_number_value (argos_setting (settings, NULL, NULL, "prices.cache_write")) *
-            (double) answer->cache_write_tokens;
-    return sum / 1e6;
+    if (self->back == 0)
+        return argos_setting (self->settings, NULL, NULL, "prices");
+    const json_t *list = argos_setting (self->settings, NULL, NULL, "fallback_providers");
+    const json_t *block = json_array_get (list, self->back - 1);
+    const char *model = json_string_value (json_object_get (block, "model"));
+    bool same = model && strcmp (model, self->agent->backs[self->back].settings.model) == 0;
+    return same ? json_object_get (block, "prices") : NULL;
+}
+
+//  US dollars, or a word that what was used has no price
+static void
+s_cost (turn_t *self, int64_t plain, const argos_answer_t *answer)
+{
+    const struct {
+        const char *name; //  Of the price
+        int64_t tokens;   //  That it is for
+    } uses[] = { { "input", plain }, { "output", answer->output_tokens },
+        { "cache_read", answer->cache_read_tokens },
+        { "cache_write", answer->cache_write_tokens } };
+    const json_t *prices = s_prices (self);
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        const json_t *price = json_object_get (prices, uses[i].name);
+        if (price)
+            self->usd += json_number_value (price) * (double) uses[i].tokens / 1e6;
+        else if (uses[i].tokens)
+            self->unpriced = true;
+    }
 }
 
 static void
@@ -194,8 +212,7 @@ s_count (turn_t *self, const argos_answer_t *answer)
     self->cache_read += answer->cache_read_tokens;
     self->cache_write += answer->cache_write_tokens;
     self->reasoning_tokens += answer->reasoning_tokens;
-    if (self->back == 0)
-        self->usd += s_cost (self, plain, answer);
+    s_cost (self, plain, answer);
 }
 
 //  The text so far stands; the model goes on with it
@@ -303,7 +320,10 @@ s_tools (turn_t *self, const argos_answer_t *answer)
         turn_fail (self, "The turn failed: it needs more steps than are allowed");
     else {
         turn_take_calls (self, answer);
-        turn_event (self, ARGOS_TURN_TOOLS);
+        if (self->strikes < STRIKES_MAX)
+            turn_event (self, ARGOS_TURN_TOOLS);
+        else
+            turn_fail (self, "The turn failed: the model only calls tools that there are not");
     }
 }
 

@@ -95,7 +95,7 @@ s_account (parts_t *self, const turn_t *turn)
         "output_tokens", (json_int_t) turn->output_tokens, "cache_read_tokens",
         (json_int_t) turn->cache_read, "cache_write_tokens", (json_int_t) turn->cache_write,
         "reasoning_tokens", (json_int_t) turn->reasoning_tokens);
-    if (turn->usd > 0) {
+    if (turn->usd > 0 && !turn->unpriced) {
         json_object_set_new (body, "estimated_usd", json_real (turn->usd));
         json_object_set_new (body, "cost_status", json_string ("estimated"));
         json_object_set_new (body, "cost_source", json_string ("prices"));

@@ -144,6 +144,7 @@ struct turn {
     int64_t cache_read, cache_write;     //  Of the input
     int64_t reasoning_tokens;            //  Of the output
     double usd;                          //  What that costs, when prices are known
+    bool unpriced;                       //  A part of it has no price
     json_t *thought;                     //  {reasoning_content?, _thinking?} of the newest answer
     const char *told;                 //  State that the adapter has been told; static, NULL = none
     char *text;                       //  Text of the newest answer
@@ -170,6 +171,7 @@ struct turn {
     int compressions;                //  How often the conversation was made smaller
     int continued;                   //  Continuations of this text
     int nudges;                      //  Words to a model that has said nothing
+    int strikes;                     //  Answers in a row that called only tools that there are not
     int iterations;                  //  Calls that gave an answer
     job_t flying_last;               //  The done that was accepted, JOB_NONE = none yet
     job_t want;                      //  Commit to be sent next

@@ -40,14 +40,16 @@ turn_clear_tools (turn_t *self)
 void
 turn_take_calls (turn_t *self, const argos_answer_t *answer)
 {
+    bool known = false;
     turn_clear_tools (self);
     for (size_t i = 0; i < answer->call_count; i++) {
         const argos_answer_call_t *call = &answer->calls[i];
         tool_t *tool = &self->tools[self->tool_count++];
         snprintf (tool->id, sizeof tool->id, "%s", call->id);
-        bool known = agent_tool_known (self->agent, call->name);
-        snprintf (
-            tool->name, sizeof tool->name, "%s", known ? call->name : argos_tool_name (call->name));
+        const char *name = call->name;
+        if (!agent_tool_known (self->agent, name))
+            name = argos_tool_name_repair (name, json_object_get (self->prompt, "tools"));
+        snprintf (tool->name, sizeof tool->name, "%s", name ? name : call->name);
         tool->arguments = json_loads (argos_text_str (&call->args), 0, NULL);
         if (!tool->arguments)
             tool->arguments = json_object ();
@@ -55,7 +57,9 @@ turn_take_calls (turn_t *self, const argos_answer_t *answer)
         tool->known = agent_tool_known (self->agent, tool->name);
         if (tool->known && !tool->broken)
             turn_check_tool (self, tool);
+        known = known || tool->known;
     }
+    self->strikes = known ? 0 : self->strikes + 1;
 }
 
 json_t *

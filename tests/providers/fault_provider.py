@@ -150,6 +150,8 @@ SCENARIOS = {
     "bad_arguments": [stream(call(0, "call_1", "terminal", '{"command":"echo from-the-tool",}'), chunk({}, "tool_calls")), OK],
     "garbage_arguments": [stream(call(0, "call_1", "terminal", "nothing like JSON}"), chunk({}, "tool_calls")), OK],
     "unknown_tool": [tool("no_such_tool"), OK],
+    "unknown_tool_for_ever": [tool("no_such_tool")],
+    "other_spelling": [tool("Terminal-Tool"), OK],
     "same_call_twice": [stream(call(0, "call_1", "terminal", COMMAND), call(1, "call_2", "terminal", COMMAND), chunk({}, "tool_calls")), OK],
     "finish_stop_with_call": [tool(finish="stop"), OK],
     "no_finish": [stream(chunk({"content": "fine, thanks"}))],
@@ -163,6 +165,9 @@ SCENARIOS = {
                           data(b'{"choices":[{"index":0,"delta":{"content":"\\ude00b\\ud800c"}}]}'), chunk({}, "stop"))],
     "reasoning": [stream(chunk({"reasoning_content": "hmm "}), chunk({"reasoning_content": "yes"}), call(0, "call_1", "terminal", COMMAND),
                          chunk({}, "tool_calls")), OK],
+    "thinks_aloud": [stream(chunk({"content": "<thi"}), chunk({"content": "nk>hmm </th"}), chunk({"content": "ink>\n\nfine, "}),
+                            chunk({"content": "thanks"}), chunk({}, "stop"))],
+    "only_thinks_aloud": [text("<think>hmm"), OK],
     "cached": [text("fine, thanks", prompt_tokens_details={"cached_tokens": 4}, completion_tokens_details={"reasoning_tokens": 2})],
     # Stalls and breaks: B.6, H6
     "stall": [[SSE, data(chunk({"role": "assistant"})), STALL], OK],

@@ -95,7 +95,7 @@ class Chat:
 def settings(faults, kind="openai", retries=2, more="", fallback="", base=None):
     base = base or f"http://127.0.0.1:{faults.port}" + ("/v1" if kind == "openai" else "")
     return (f"provider:\n  kind: {kind}\n  base_url: {base}\n  model: m\n  key: env:FAULT_KEY\n  stall_s: 1\n  connect_s: 1\n"
-            f"{fallback}prices:\n  input: 100000\n  output: 100000\n  cache_read: 10000\n"
+            f"{fallback}prices:\n  input: 100000\n  output: 100000\n  cache_read: 10000\n  cache_write: 0\n"
             f"agent:\n  api_max_retries: {retries}\n  api_backoff_ms: 10\n{more}")
 
 
@@ -118,7 +118,9 @@ def chat_fixture(**options):
 
 openai = chat_fixture()
 anthropic = chat_fixture(kind="anthropic")
-standby = chat_fixture(fallback="fallback_providers:\n  - kind: openai\n    base_url: http://127.0.0.1:PORT/v1\n    model: standby\n    key: env:FAULT_KEY\n")
+STANDBY = "fallback_providers:\n  - kind: openai\n    base_url: http://127.0.0.1:PORT/v1\n    model: standby\n    key: env:FAULT_KEY\n"
+standby = chat_fixture(fallback=STANDBY)
+priced = chat_fixture(fallback=STANDBY + "    prices:\n      input: 100000\n      output: 200000\n")
 
 USER, TOOL, CALL = ("user", None), ("tool", "from-the-tool"), ("assistant", "")
 PLAIN = [USER, ("assistant", FINE)]
@@ -143,6 +145,8 @@ ROWS = {
     "bad_arguments": (FINE, WITH_TOOL, 2),
     "garbage_arguments": (FINE, [USER, CALL, ("tool", "not valid JSON"), ("assistant", FINE)], 2),
     "unknown_tool": (FINE, [USER, CALL, ("tool", "no tool of that name"), ("assistant", FINE)], 2),
+    "unknown_tool_for_ever": ("The turn failed: the model only calls tools that there are not", [USER, *[CALL, ("tool", "no tool of that name")] * 2], 3),
+    "other_spelling": (FINE, WITH_TOOL, 2),
     "same_call_twice": (FINE, WITH_TOOL, 2),
     "finish_stop_with_call": (FINE, WITH_TOOL, 2),
     "no_finish": (FINE, PLAIN, 1),
@@ -152,6 +156,8 @@ ROWS = {
     "not_streamed": (FINE, PLAIN, 1),
     "surrogates": ("a\U0001f600b\ufffdc", [USER, ("assistant", "a\U0001f600b\ufffdc")], 1),
     "reasoning": (FINE, WITH_TOOL, 2),
+    "thinks_aloud": (FINE, PLAIN, 1),
+    "only_thinks_aloud": (FINE, PLAIN, 2),
     "cached": (FINE, PLAIN, 1),
     "stall": (FINE, PLAIN, 2),
     "silent": (FINE, PLAIN, 2),
@@ -329,6 +335,19 @@ def test_usage_and_cost(openai, anthropic):
         operator.close()
         found = tuple(row[key] for key in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"))
         assert found == expected[:5] and abs(row["estimated_usd"] - expected[5]) < 1e-6 and row["cost_status"] == "estimated"
+
+
+@pytest.mark.parametrize("chat, cost", [("standby", None), ("priced", True)])
+def test_cost_of_who_stands_in(request, faults, chat, cost):
+    chat = request.getfixturevalue(chat)
+    data = chat.ask("please @auth_401")
+    assert data["text"] == "standing in"
+    operator = Peer(chat.daemon.endpoint, "cli.usage", chat.daemon.operator)
+    row, = operator.ask({"type": "usage.get", "to": "store"}, {"id": chat.run(data["run_id"])["session_id"]})[2]["usage"]
+    operator.close()
+    used = row["input_tokens"] * 0.1 + row["output_tokens"] * 0.2
+    assert used > 0 and row.get("cost_status") == (None if cost is None else "estimated"), row
+    assert cost is None or abs(row["estimated_usd"] - used) < 1e-6
 
 
 @pytest.mark.parametrize("place", ["nobody", "deaf", "tls"])

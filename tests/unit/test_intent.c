@@ -131,11 +131,36 @@ test_names (void **state)
     assert_string_equal (argos_tool_name ("whatever"), "whatever");
 }
 
+static void
+test_repaired_names (void **state)
+{
+    (void) state;
+    static const char *const rows[][2] = { { "read_file", "read_file" },
+        { "Read-File", "read_file" }, { "read file", "read_file" }, { "ReadFile", "read_file" },
+        { "read_file_tool", "read_file" }, { "ReadFileToolTool", "read_file" },
+        { "read_fil", "read_file" }, { "raed_file", "read_file" }, { "Terminal", "terminal" },
+        { "BashTool", "terminal" }, { "TodoTool_tool", "todo" }, { "tolo", "todo" }, { "", NULL },
+        { "frobnicate", NULL }, { "_tool", NULL }, { "ab_x", NULL } };
+    json_t *tools = json_pack ("[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}, {s:s}]", "name", "terminal",
+        "name", "read_file", "name", "write_file", "name", "todo", "name", "ab_c", "name", "ab_d");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *name = argos_tool_name_repair (rows[i][0], tools);
+        if (!rows[i][1])
+            assert_null (name); //  Nothing is near, or two are as near
+        else {
+            assert_non_null (name);
+            assert_string_equal (name, rows[i][1]);
+        }
+    }
+    assert_null (argos_tool_name_repair ("terminal", NULL));
+    json_decref (tools);
+}
+
 int
 main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (test_messages),
         cmocka_unit_test (test_continuation), cmocka_unit_test (test_tools),
-        cmocka_unit_test (test_names) };
+        cmocka_unit_test (test_names), cmocka_unit_test (test_repaired_names) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
