@@ -58,9 +58,26 @@ s_as_new (const s_send_t *self)
         1, "bucket", json_sprintf ("%s/chat.postMessage", delivery->chat_id));
 }
 
+//  What the ledger of deliveries knows a chat by that takes nothing any more
+
+static const char *
+s_word (const char *error)
+{
+    static const char *const words[][2] = { { "channel_not_found", "not_found: " },
+        { "user_not_found", "not_found: " }, { "is_archived", "forbidden: " },
+        { "not_in_channel", "forbidden: " }, { "restricted_action", "forbidden: " },
+        { "restricted_action_read_only_channel", "forbidden: " },
+        { "messages_tab_disabled", "forbidden: " }, { "user_disabled", "forbidden: " } };
+    for (size_t at = 0; at < sizeof words / sizeof *words; at++)
+        if (strcmp (words[at][0], error) == 0)
+            return words[at][1];
+    return "";
+}
+
 static void
 s_refused (s_send_t *self, const sl_answer_t *answer)
 {
+    char error[300];
     static const char *const done[] = { "already_reacted", "no_reaction", "message_not_found",
         NULL };
     static const char *const stale[] = { "message_not_found", "cant_update_message",
@@ -79,8 +96,10 @@ s_refused (s_send_t *self, const sl_answer_t *answer)
         argos_adapter_problem (self->slack->adapter, help);
         argos_delivery_unsent (self->delivery, answer->error);
     }
-    else
-        argos_delivery_refused (self->delivery, answer->error);
+    else {
+        snprintf (error, sizeof error, "%s%.250s", s_word (answer->error), answer->error);
+        argos_delivery_refused (self->delivery, error);
+    }
 }
 
 //  What is no plain success

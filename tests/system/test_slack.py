@@ -1,4 +1,5 @@
 """The Slack adapter against Socket Mode and a Web API that keep their rules (tests/fakes/fake_slack.py)."""
+import json
 import pathlib
 import stat
 import subprocess
@@ -6,11 +7,12 @@ import sys
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, wait_until
 from test_adapter_pyzmq import Peer
+from test_cli import argos
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
-from fake_slack import ANA, APP_TOKEN, BOT, BOT_TOKEN, CHANNEL, FakeSlack  # noqa: E402
+from fake_slack import ANA, APP_TOKEN, ARCHIVED, BOT, BOT_TOKEN, CHANNEL, OUTSIDE, FakeSlack  # noqa: E402
 
 
 @pytest.fixture
@@ -167,6 +169,24 @@ def test_adapter_check(home, slack):
                           capture_output=True, text=True, timeout=200, check=False,
                           env={"PATH": "/usr/bin:/bin", "SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "ARGOS_HOME": str(home)})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_chats_that_take_nothing(ready, slack):
+    """One that is not there, one we are not in, one that is over: refused, and the ledger knows them as gone."""
+    peer = Peer(ready.endpoint, "ops.test", ready.operator)
+    said = {"C9": "not_found: channel_not_found", OUTSIDE: "forbidden: not_in_channel", ARCHIVED: "forbidden: is_archived"}
+    for chat in said:
+        header = {"type": "deliver.request", "to": "service:deliver.slack.main", "key": chat, "durable": True, "id": f"to-{chat}"}
+        assert peer.ask(header, {"kind": "notice", "text": "hello", "chat_id": chat})[0]["type"] == "accepted"
+    for chat in said:
+        ready.wait_log(f'id="to-{chat}" state=refused')
+    wait_until(lambda: len(gone(ready)) == len(said))
+    assert {row["key"]: row["error"] for row in gone(ready)} == said
+    peer.close()
+
+
+def gone(daemon):
+    return json.loads(argos(daemon.home, "deliveries", "list", "gone", "--json").stdout)["deliveries"]
 
 
 def ask(daemon, kind, **body):
