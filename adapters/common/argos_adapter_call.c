@@ -8,8 +8,6 @@
 
 #include "argos_adapter_priv.h"
 
-#include "argos_setting.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,12 +137,11 @@ s_unclear (argos_delivery_t *self, const char *error)
 {
     priv_t *x = self->x;
     const argos_platform_t *kind = self->adapter->kind;
-    const char *wish =
-        argos_setting_text (self->adapter->settings, kind->name, NULL, "when_unknown");
+    const char *wish = argos_delivery_policy (self);
     bool once = json_is_true (json_object_get (s_call (self), "once"));
-    bool report = once && kind->send == ARGOS_SEND_NONE && wish && strcmp (wish, "report") == 0;
+    bool end = once && kind->send == ARGOS_SEND_NONE && strcmp (wish, "resend_marked") != 0;
     x->unclear = false;
-    if (report || x->tries >= TRIES_MAX) {
+    if (end || x->tries >= TRIES_MAX) {
         argos_delivery_finish (self, "unknown", error);
         return;
     }

@@ -18,6 +18,9 @@
 
 #define READ_TTL_MS 10000 //  Patience with the store
 #define BUSY_MS 1000      //  Until something that can't be done now is tried again
+#define REPORT_TEXT                                                                                \
+    "\u26A0\uFE0F A message may be missing here: nobody knows whether it has arrived. "            \
+    "`argos deliveries list unknown` shows it."
 
 typedef struct argos_delivery_priv priv_t;
 
@@ -120,12 +123,45 @@ s_gone (const argos_adapter_t *adapter, const char *what, const char *id)
         json_sprintf ("%s/%s/%.300s", adapter->account, what, id));
 }
 
+const char *
+argos_delivery_policy (const argos_delivery_t *self)
+{
+    const argos_adapter_t *adapter = self->adapter;
+    const char *wish =
+        argos_setting_text (adapter->settings, adapter->kind->name, NULL, "when_unknown");
+    return wish ? wish : "resend_marked";
+}
+
+//  Whether the chat is to hear that something may be missing. A report about a report, or about a
+//  change of what is there, would help nobody.
+
+static bool
+s_reports (const argos_delivery_t *self)
+{
+    static const char *const says[] = { "send", "media", "prompt" };
+    bool said = false;
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        said = said || strcmp (self->op, says[i]) == 0;
+    return said && strcmp (self->x->state, "unknown") == 0 && !self->x->own &&
+           strcmp (argos_delivery_policy (self), "report") == 0;
+}
+
+static json_t *
+s_report (const argos_delivery_t *self)
+{
+    json_t *body = json_pack (
+        "{s:s,s:s,s:s}", "kind", "notice", "text", REPORT_TEXT, "chat_id", self->chat_id);
+    if (*self->thread_id)
+        json_object_set_new (body, "thread_id", json_string (self->thread_id));
+    return body;
+}
+
 static void
 s_done (void *arg)
 {
     argos_delivery_t *self = arg;
     priv_t *x = self->x;
-    argos_peer_part_t parts[3];
+    argos_peer_part_t parts[4];
     size_t count = 0;
     if (!x->lease)
         return;
@@ -148,6 +184,14 @@ s_done (void *arg)
             .to = "store",
             .durable = true,
             .body = s_gone (self->adapter, "draft", self->run_id) };
+    char to[sizeof self->adapter->service + 16];
+    snprintf (to, sizeof to, "service:%s", self->adapter->service);
+    if (s_reports (self))
+        parts[count++] = (argos_peer_part_t){ .type = "deliver.request",
+            .to = to,
+            .key = argos_lease_key (x->lease),
+            .durable = true,
+            .body = s_report (self) };
     x->pending++;
     argos_err_t code = argos_lease_done (x->lease, parts, count, NULL, 0, s_on_done, self);
     if (code != ARGOS_OK) {
@@ -358,6 +402,7 @@ s_new (argos_adapter_t *adapter, const argos_peer_msg_t *msg)
     x->body = json_incref (msg->body);
     x->id = argos_adapter_copy (msg->id);
     x->attempt = argos_lease_attempt (msg->lease);
+    x->own = strcmp (msg->from, adapter->name) == 0;
     x->ids = json_array ();
     x->timer.arg = self;
     const char *op = argos_adapter_member (x->body, "op");

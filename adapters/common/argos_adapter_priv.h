@@ -25,6 +25,7 @@ struct argos_delivery_priv {
     json_t *calls;               //  The plan, NULL = not made yet
     json_t *ids;                 //  Made so far
     size_t pending;              //  Answers that are still to come
+    bool own;                    //  It is a report of this adapter
     size_t files_done;           //  Attachments that have been fetched
     int tries;                   //  Of a call whose fate is not known
     bool written;                //  There is a record
@@ -123,6 +124,8 @@ void argos_delivery_begin (argos_adapter_t *adapter, const argos_peer_msg_t *msg
 void argos_delivery_lost (argos_adapter_t *adapter, argos_lease_t *lease);
 void argos_delivery_go (argos_delivery_t *self); //  The draft that it waited for has arrived
 void argos_delivery_free_all (argos_adapter_t *adapter);
+//  What is wanted of a message that was perhaps sent: resend_marked, report or drop.
+const char *argos_delivery_policy (const argos_delivery_t *self);
 void argos_delivery_finish (argos_delivery_t *self, const char *state, const char *error);
 void argos_delivery_step (argos_delivery_t *self);
 void argos_delivery_release (argos_delivery_t *self, int64_t delay_ms);

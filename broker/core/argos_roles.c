@@ -13,6 +13,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     //  A chat platform: brings messages in, takes answers out
     { "adapter", ARGOS_RULE_SEND, "message.inbound", "service:gateway" },
     { "adapter", ARGOS_RULE_SEND, "receipt.put", "store" },
+    { "adapter", ARGOS_RULE_SEND, "deliver.request", "service:deliver.{platform}.{account}" },
     { "adapter", ARGOS_RULE_SEND, "cursor.*", "store" },
     { "adapter", ARGOS_RULE_SEND, "expect", "store" },
     { "adapter", ARGOS_RULE_SEND, "blob.put", "store" },

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from conftest import own_settings
+from test_cli import argos
 from test_telegram import ANA, GROUP, Person, begin, one, person, ready, settings, telegram, whole  # noqa: F401
 
 from fake_telegram import new_token  # noqa: E402
@@ -37,7 +38,26 @@ def test_07_or_it_is_reported_as_unknown(telegram, person):
     telegram.faults.add("sendMessage", "drop_after", times=1)
     receipt = person.receipt(person.deliver(ANA, "one"))
     assert receipt["state"] == "unknown" and receipt["error"]
-    assert telegram.texts(ANA) == ["one"]
+    telegram.wait(lambda: len(telegram.texts(ANA)) == 2)
+    assert telegram.texts(ANA)[0] == "one" and "may be missing" in telegram.texts(ANA)[1]
+
+
+@pytest.mark.platform("when_unknown: report")
+def test_07_a_report_that_is_lost_as_well_is_in_the_ledger(telegram, person, ready):
+    telegram.faults.add("sendMessage", "drop_before", times=2)
+    assert person.receipt(person.deliver(ANA, "one"))["state"] == "unknown"
+    assert person.receipt(person.deliver(ANA, "two"))["state"] == "sent"  # Behind the report
+    assert telegram.texts(ANA) == ["two"]
+    listed = argos(ready.home, "deliveries", "list", "unknown").stdout
+    assert "one" in listed and "may be missing" in listed
+
+
+@pytest.mark.platform("when_unknown: drop")
+def test_07_or_it_is_let_go(telegram, person):
+    telegram.faults.add("sendMessage", "drop_after", times=1)
+    assert person.receipt(person.deliver(ANA, "one"))["state"] == "unknown"
+    assert person.receipt(person.deliver(ANA, "two"))["state"] == "sent"
+    assert telegram.texts(ANA) == ["one", "two"]
 
 
 def test_07_what_has_not_left_is_sent_silently(daemon, telegram):
