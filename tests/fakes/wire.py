@@ -5,7 +5,9 @@ Everything that came is in `log`; `faults` are rules that are taken one by one:
 
     {"match": "POST /channels/*/messages", "skip": 1, "times": 2, "do": "status", "status": 429, "body": {...}, "headers": {...}}
 
-do: status (answered so, not handled), drop (cut before it is handled), drop_after (handled, then cut), hang (handled never,
+With a `rate` and `of` (a list of such rules without `match`) it is one of those, by chance; `times` None is for ever. `met` counts.
+
+do: status (answered so, not handled), drop (cut before it is handled), drop_after (handled, then cut), partial (handled, then half of the answer), hang (handled never,
 connection stays), delay (handled after `seconds`), html (status with a page of a proxy instead of JSON).
 """
 
@@ -14,6 +16,7 @@ import base64
 import fnmatch
 import hashlib
 import json
+import random
 import struct
 import sys
 import threading
@@ -24,7 +27,11 @@ GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class Drop(Exception):
-    """Cut the connection without an answer."""
+    """Cut the connection without an answer, or after this much of one."""
+
+    def __init__(self, data=b""):
+        super().__init__()
+        self.data = data
 
 
 class Request:
@@ -153,7 +160,7 @@ class Fake:
 
     def __init__(self):
         self.log, self.faults, self.loop, self.server, self.port, self.tasks = [], [], None, None, 0, set()
-        self.controlled = False
+        self.controlled, self.met = False, 0
         self.lock = threading.Condition()
 
     async def answer(self, request):
@@ -165,6 +172,10 @@ class Fake:
     def fault(self, match, do, **more):
         self.faults.append({"match": match, "do": do, "skip": 0, "times": 1, **more})
 
+    def chance(self, match, rate, of, seed):
+        """Of each such request with this probability one of these rules."""
+        self.faults.append({"match": match, "skip": 0, "times": None, "rate": rate, "of": of, "random": random.Random(seed)})
+
     def taken(self, request):
         for rule in self.faults:
             if not fnmatch.fnmatchcase(f"{request.method} {request.path}", rule["match"]):
@@ -172,8 +183,13 @@ class Fake:
             if rule["skip"] > 0:
                 rule["skip"] -= 1
                 continue
-            if rule["times"] > 0:
+            if rule["times"] is None:
+                if rule["random"].random() < rule["rate"]:
+                    self.met += 1
+                    return rule["random"].choice(rule["of"])
+            elif rule["times"] > 0:
                 rule["times"] -= 1
+                self.met += 1
                 return rule
         return None
 
@@ -201,6 +217,9 @@ class Fake:
         answer = await self.answer(request)
         if do == "drop_after":
             raise Drop
+        if do == "partial":
+            data = self.encode(*answer)
+            raise Drop(data[:len(data) // 2])
         return answer
 
     #  The server
@@ -219,8 +238,12 @@ class Fake:
                 answer = await self.handle(request)
                 if answer is None or request.upgraded:
                     break
-                await self.write(writer, *answer)
-        except Drop:
+                writer.write(self.encode(*answer))
+                await writer.drain()
+        except Drop as drop:
+            if drop.data:
+                writer.write(drop.data)
+                await writer.drain()
             writer.transport.abort()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
             pass
@@ -250,12 +273,11 @@ class Fake:
         return Request(method, target, headers, body, reader, writer)
 
     @staticmethod
-    async def write(writer, status, value=None, headers=None):
+    def encode(status, value=None, headers=None):
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
         lines = {**({"Content-Type": "application/json"} if body else {}), "Content-Length": len(body), **(headers or {})}
         head = f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}\r\n"
-        writer.write((head + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n").encode() + body)
-        await writer.drain()
+        return (head + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n").encode() + body
 
     async def listen(self, port=0):
         self.loop = asyncio.get_running_loop()

@@ -1,10 +1,10 @@
 """Chaos on a chat platform: messages in and answers out, under all faults at once, while the adapter is killed again and again.
 
-    chaos.py [MESSAGES [SEED [KILL_S]]]
+    chaos.py [telegram|discord|slack] [MESSAGES [SEED [KILL_S]]]
 
 argosd runs with --isolate, so that the adapter is a process of its own: that one gets kill -9. Counted at the end, of each message: how many turns
 it made (one), and what became of the answer: there once; there more than once, all but one marked as a possible repetition; or reported as
-unknown. Anything else (missing, twice without a mark, two turns) fails. What is left over of a text that was being written when the adapter died is counted apart.
+unknown (Discord and Slack can tell whether it is there, so neither a mark nor a second one is good there). Anything else (missing, twice without a mark, two turns) fails. What is left over of a text that was being written when the adapter died is counted apart.
 """
 import json
 import os
@@ -20,10 +20,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from conftest import BUILD, Argosd  # noqa: E402
-from fake_telegram import FakeTelegram  # noqa: E402
+from chaos_worlds import WORLDS  # noqa: E402
 
-FAULTS = ["429:1", "500", "502", "drop_before", "drop_after", "partial", "delay:0.2", "slow"]
-MARK = "♻️"
 AHEAD = 200  # Messages without an answer at a time
 
 
@@ -43,71 +41,67 @@ def children(pid, words):
 class Killer(threading.Thread):
     """kill -9 of the adapter every `every` seconds, once it is there."""
 
-    def __init__(self, daemon, every):
+    def __init__(self, daemon, adapter, every):
         super().__init__(daemon=True)
+        self.adapter = adapter
         self.process, self.every, self.kills, self.end = daemon.process.pid, every, 0, threading.Event()
 
     def run(self):
         while not self.end.wait(self.every):
-            for pid in children(self.process, "--only telegram.main"):
+            for pid in children(self.process, f"--only {self.adapter}"):
                 os.kill(pid, signal.SIGKILL)
                 self.kills += 1
 
 
 class Chaos:
-    def __init__(self, messages, seed, every, rate=0.08):
-        self.messages, self.random, self.every, self.rate, self.seed = messages, random.Random(seed), every, rate, seed
-        self.chats = [5000 + number for number in range(min(50, messages))]
+    def __init__(self, platform, messages, seed, every, rate=0.08):
+        self.platform, self.messages, self.random, self.every, self.rate, self.seed = platform, messages, random.Random(seed), every, rate, seed
 
     def run(self, home):
-        with FakeTelegram() as self.fake:
-            for chat in self.chats:
-                self.fake.private(chat, f"P{chat}")
-            for method in ("sendMessage|editMessageText|sendChatAction", "getUpdates|getMe|setMyCommands|deleteWebhook"):
-                self.fake.faults.add(method, "", rate=self.rate, of=FAULTS, seed=self.seed)
-            (pathlib.Path(home) / "argos.yaml").write_text(
-                f"platforms:\n  telegram:\n    token: env:TELEGRAM_BOT_TOKEN\n    base_url: {self.fake.url}\n")
-            daemon = Argosd(home)
-            daemon.start("--isolate", env={"TELEGRAM_BOT_TOKEN": self.fake.bot.token})
-            try:
-                killer = Killer(daemon, self.every)
-                killer.start()
-                begun = time.monotonic()
-                self.talk()
-                self.settle(lambda: self.answered() >= self.messages, 600)
-                seconds = time.monotonic() - begun
-                killer.end.set()
-                killer.join()
-                self.fake.faults.clear()
-                self.settle(lambda: not self.waiting(daemon), 120)
-                report = {**self.count(daemon), "kills": killer.kills, "faults": sum(self.fake.faults.met.values()),
-                          "seconds": round(seconds, 1), "a_second": round(self.messages / seconds, 1)}
-                assert daemon.stop() == 0, daemon.text()
-                return report
-            finally:
-                daemon.close()
+        self.world = WORLDS[self.platform](min(50, self.messages), self.rate, self.seed)
+        (pathlib.Path(home) / "argos.yaml").write_text(f"platforms:\n  {self.platform}:\n    {self.world.settings}")
+        daemon = Argosd(home)
+        daemon.start("--isolate", env=self.world.env)
+        try:
+            if self.platform != "telegram":
+                daemon.wait_log("event=connected")  # What is said before there is a session for it is not heard
+            killer = Killer(daemon, f"{self.platform}.main", self.every)
+            killer.start()
+            begun = time.monotonic()
+            self.talk()
+            self.settle(lambda: self.answered() >= self.messages, 600)
+            seconds = time.monotonic() - begun
+            killer.end.set()
+            killer.join()
+            self.world.clear()
+            self.settle(lambda: not self.waiting(daemon), 120)
+            report = {"platform": self.platform, **self.count(daemon), "kills": killer.kills, "faults": self.world.faults_met(),
+                      "seconds": round(seconds, 1), "a_second": round(self.messages / seconds, 1)}
+            assert daemon.stop() == 0, daemon.text()
+            return report
+        finally:
+            daemon.close()
+            self.world.end()
 
     def talk(self):
         for number in range(self.messages):
             self.settle(lambda number=number: self.answered() > number - AHEAD, 600)
-            self.fake.duplicate = int(self.random.random() < 0.1)
-            self.fake.say(self.chats[number % len(self.chats)], f"m{number}. and some more words, so that it is shown while it is written")
+            self.world.say(number, f"m{number}. and some more words, so that it is shown while it is written", self.random.random() < 0.1)
 
     def settle(self, condition, deadline_s):
         """Wait; whatever is late is found by the count."""
-        with self.fake.changed:
+        with self.world.lock:
             end = time.monotonic() + deadline_s
             while not condition() and time.monotonic() < end:
-                self.fake.changed.wait(0.2)
+                self.world.lock.wait(0.2)
 
     def said(self):
         """{number of a message: [texts of bots about it]}."""
         found = {}
-        for chat in self.chats:
-            for message in list(self.fake.chats[chat].messages.values()):
-                number = re.search(r"m(\d+)\.", message.get("text", "")) if message["from"]["is_bot"] else None
-                if number:
-                    found.setdefault(int(number.group(1)), []).append(message["text"])
+        for text in self.world.texts():
+            number = re.search(r"m(\d+)\.", text)
+            if number:
+                found.setdefault(int(number.group(1)), []).append(text)
         return found
 
     def answered(self):
@@ -121,7 +115,7 @@ class Chaos:
         done = subprocess.run([BUILD / "argos", "services", "--json", "--home", daemon.home], capture_output=True, text=True, check=True)
         rows = json.loads(done.stdout)
         rows = rows.get("services", rows) if isinstance(rows, dict) else rows
-        return sum(row["waiting"] for row in rows if row["name"] in ("deliver.telegram.main", "gateway", "turn"))
+        return sum(row["waiting"] for row in rows if row["name"] in (f"deliver.{self.platform}.main", "gateway", "turn"))
 
     def count(self, daemon):
         said = self.said()
@@ -132,7 +126,7 @@ class Chaos:
         for number in range(self.messages):
             texts = said.get(number, [])
             final = [text for text in texts if "\u258c" not in text]
-            plain = [text for text in final if not text.startswith(MARK)]
+            plain = [text for text in final if not self.world.mark or not text.startswith(self.world.mark)]
             report["drafts_left"] += len(texts) - len(final)
             if not final:
                 report["missing"].append(number)
@@ -158,10 +152,12 @@ class Chaos:
 
 
 def main():
-    words = [int(word) for word in sys.argv[1:]]
-    messages, seed, every = (words + [5000, 1, 2][len(words):])[:3]
+    words = sys.argv[1:]
+    platform = words.pop(0) if words and words[0] in WORLDS else "telegram"
+    numbers = [int(word) for word in words]
+    messages, seed, every = (numbers + [5000, 1, 2][len(numbers):])[:3]
     with tempfile.TemporaryDirectory(prefix="argos-") as home:
-        report = Chaos(messages, seed, every).run(home)
+        report = Chaos(platform, messages, seed, every).run(home)
     print(json.dumps(report))
     sys.exit(0 if report["good"] else 1)
 
