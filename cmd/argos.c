@@ -3,9 +3,10 @@
 //  Invariant: an ordinary peer over ipc by libargos; nothing here reads the database, the settings
 //  or the daemon's memory. The commands that do are argosd's (cmd/argosd_host.c), which is run for
 //  them.
-//  Exit codes: 0 done, 1 failed or refused, 2 usage, 69 no daemon.
+//  Exit codes: 0 done, 1 failed or refused, 2 usage, 69 no daemon (and those of argos_run.c).
 
 #include "argos_cli.h"
+#include "argos_completion.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 
 static const char *const help[] = {
     "argos chat [--chat NAME]          talk to the agent; NAME is another conversation (main)\n"
+    "argos run PROMPT|-                one question; - is stdin; the exit code is the outcome\n"
     "argos status                      what the daemon does\n"
     "argos top [--once]                what it does, each second (m l o w b n sort, q ends)\n"
     "argos peers [list]                who is connected\n"
@@ -93,10 +95,14 @@ static const char *const help[] = {
     "                                 drive an adapter or a worker, case by case (--only CASE,\n"
     "                                 --platform P --account A, --service S --type T --body JSON,\n"
     "                                 --verbose); needs no daemon\n"
+    "argos completion bash|zsh|fish    a script that completes these words in a shell\n"
+    "argos version                     which this is\n"
     "argos help | --version\n"
     "\n"
     "Each takes --home DIR (the folder of argosd; else $ARGOS_HOME, else ~/.argos) and --json.\n"
-    "Exit: 0 done, 1 failed or refused, 2 usage, 69 no daemon is running.\n"
+    "Exit: 0 done, 1 failed or refused, 2 usage, 69 no daemon is running; of run also 77 it asked\n"
+    "a person, 130 it was stopped.\n",
+    NULL
 };
 
 static const struct {
@@ -105,6 +111,7 @@ static const struct {
     bool options;                  //  It has options of its own
 } commands[] = {
     { "chat", argos_command_chat, true },
+    { "run", argos_command_run, true },
     { "status", argos_command_status, false },
     { "runs", argos_command_runs, false },
     { "sessions", argos_command_sessions, true },
@@ -131,6 +138,53 @@ static const struct {
     { "adapters", argos_command_adapters, false },
     { "setup", NULL, true },
 };
+
+//  The words that need neither a home nor a daemon
+
+static int
+s_help (argos_cli_t *self, int argc, char **argv)
+{
+    (void) self;
+    (void) argc;
+    (void) argv;
+    for (size_t i = 0; help[i]; i++)
+        fputs (help[i], stdout);
+    return CLI_OK;
+}
+
+static int
+s_version (argos_cli_t *self, int argc, char **argv)
+{
+    (void) argc;
+    (void) argv;
+    if (self->json)
+        argos_cli_print (json_pack ("{s:s}", "version", ARGOS_VERSION));
+    else
+        puts ("argos " ARGOS_VERSION);
+    return CLI_OK;
+}
+
+static int
+s_completion (argos_cli_t *self, int argc, char **argv)
+{
+    const char *names[sizeof commands / sizeof *commands + 4];
+    size_t count = 0;
+    for (; count < sizeof commands / sizeof *commands; count++)
+        names[count] = commands[count].name;
+    names[count++] = "completion";
+    names[count++] = "version";
+    names[count++] = "help";
+    names[count] = NULL;
+    if (argc == 1 && argos_completion (argv[0], names, help))
+        return CLI_OK;
+    return argos_cli_usage (self, "completion bash|zsh|fish");
+}
+
+static const struct {
+    const char *name;              //  First word
+    argos_cli_command_t *function; //  What it does
+} plain[] = { { "help", s_help }, { "--help", s_help }, { "-h", s_help }, { "version", s_version },
+    { "--version", s_version }, { "completion", s_completion } };
 
 //  SIGINT and its kind are read from a descriptor; blocked before any thread is started.
 
@@ -182,15 +236,9 @@ main (int argc, char **argv)
     if (left < 0)
         return argos_cli_usage (&cli, "--home needs a folder");
     const char *word = left > 1 ? argv[1] : "";
-    if (strcmp (word, "help") == 0 || strcmp (word, "--help") == 0 || strcmp (word, "-h") == 0) {
-        for (size_t i = 0; i < sizeof help / sizeof *help; i++)
-            fputs (help[i], stdout);
-        return CLI_OK;
-    }
-    if (strcmp (word, "--version") == 0) {
-        puts ("argos " ARGOS_VERSION);
-        return CLI_OK;
-    }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp (plain[i].name, word) == 0)
+            return plain[i].function (&cli, left - 2, argv + 2);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp (commands[i].name, word) == 0) {
             if (argos_cli_find (&cli, home) != 0)

@@ -119,6 +119,7 @@ argos_cli_command_t argos_command_agents;
 argos_cli_command_t argos_command_chat;
 argos_cli_command_t argos_command_jobs;
 argos_cli_command_t argos_command_status;
+argos_cli_command_t argos_command_run;
 argos_cli_command_t argos_command_runs;
 argos_cli_command_t argos_command_db;
 argos_cli_command_t argos_command_dead, argos_command_deliveries, argos_command_send,
