@@ -70,12 +70,11 @@ s_look_at_secret (doctor_t *self, const char *path, const char *ref)
 //  NOLINTBEGIN(misc-no-recursion): at most DEPTH_MAX deep
 
 static void
-s_look_for_secrets (doctor_t *self, const json_t *object, const char *path, int depth)
+s_look_for_secrets (doctor_t *self, json_t *object, const char *path, int depth)
 {
     const char *name;
     json_t *value;
-    json_t *mutable = (json_t *) (uintptr_t) object; //  The macro of jansson wants it so
-    json_object_foreach (mutable, name, value) {
+    json_object_foreach (object, name, value) {
         char inner[512];
         snprintf (inner, sizeof inner, "%.380s%s%.120s", path, *path ? "." : "", name);
         if (json_is_object (value) && depth < DEPTH_MAX)
@@ -90,8 +89,11 @@ s_look_for_secrets (doctor_t *self, const json_t *object, const char *path, int 
 void
 argosd_doctor_secrets (doctor_t *self)
 {
-    if (self->config)
-        s_look_for_secrets (self, self->config->settings, "", 0);
+    if (!self->config)
+        return;
+    json_t *all = json_deep_copy (self->config->settings);
+    s_look_for_secrets (self, all, "", 0);
+    json_decref (all);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -285,6 +287,7 @@ argosd_doctor_adapters (doctor_t *self)
                 config->adapters[i].command[0]);
 }
 
+//  As libcurl wants it. NOLINTBEGIN(readability-non-const-parameter)
 static size_t
 s_swallow (char *bytes, size_t size, size_t count, void *arg)
 {
@@ -292,6 +295,8 @@ s_swallow (char *bytes, size_t size, size_t count, void *arg)
     (void) arg;
     return size * count;
 }
+
+//  NOLINTEND(readability-non-const-parameter)
 
 //  Whether anything answers at that address. Returns CURLE_OK, or what is wrong.
 
