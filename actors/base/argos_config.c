@@ -137,9 +137,8 @@ argos_config_resolve (const json_t *root, const json_t *schema)
 
 //  Defaults of listed members only: what is in a map is there or not
 
-static void
-s_fill_defaults (
-    const json_t *root, const json_t *schema, json_t *tree) //  NOLINT(misc-no-recursion)
+static void //  NOLINTNEXTLINE(misc-no-recursion): as deep as the schema
+s_fill_defaults (const json_t *root, const json_t *schema, json_t *tree)
 {
     const char *name;
     json_t *member;

@@ -22,7 +22,8 @@ argos_question_id (const char *run_id, const char *call_id, char target[ARGOS_QU
     crypto_hash_sha256_update (&state, (const unsigned char *) run_id, strlen (run_id) + 1);
     crypto_hash_sha256_update (&state, (const unsigned char *) call_id, strlen (call_id));
     crypto_hash_sha256_final (&state, hash);
-    memcpy (target, "q_", 2);
+    target[0] = 'q';
+    target[1] = '_';
     sodium_bin2hex (target + 2, ARGOS_QUESTION_ID - 2, hash, 6);
 }
 
