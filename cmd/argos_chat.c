@@ -93,14 +93,16 @@ s_run_answered (chat_t *self, const char *reply_to, const char *kind)
     return run && (run->command || strcmp (kind, "error") == 0) ? run : NULL;
 }
 
-//  The prompt stands, and plain lines are read, while nothing is waited for; leaving waits for it,
-//  too.
+//  The prompt stands, and plain lines are read, while nothing is waited for but the person; leaving
+//  waits for it, too.
 
 static void
 s_settle (chat_t *self)
 {
-    if (self->runs)
-        return;
+    const chat_run_t *run;
+    LL_FOREACH (self->runs, run)
+        if (!run->asks)
+            return;
     if (self->leaving)
         argos_loop_stop (self->cli->loop);
     else
@@ -177,6 +179,8 @@ s_say (chat_t *self, const char *text)
     }
     else if (!argos_cli_is_listening (self->cli))
         s_lose (self);
+    if (code == ARGOS_OK && argos_chat_replies (self, text))
+        s_run_over (run); //  Who asked goes on, this has no answer of its own
 }
 
 static void
@@ -237,19 +241,12 @@ s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
         argos_loop_timer (self->cli->loop, argos_loop_now () + DELIVERY_MS, s_on_overdue, self);
 }
 
-static const char *
-s_text (const json_t *body, const char *name)
-{
-    const char *text = json_string_value (json_object_get (body, name));
-    return text ? text : "";
-}
-
-//  A terminal can only say something: the rest is answered that way.
+//  A terminal can only say something and ask: the rest is answered that way.
 
 static bool
 s_refused_op (argos_work_t *lease, const char *op)
 {
-    if (!*op || strcmp (op, "send") == 0)
+    if (!*op || strcmp (op, "send") == 0 || strcmp (op, "prompt") == 0)
         return false;
     argos_loop_part_t part = { .type = "receipt.put",
         .to = "store",
@@ -268,15 +265,19 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
         argos_work_release (&lease, 0, false, "unknown_type");
         return;
     }
-    if (s_refused_op (lease, s_text (msg->body, "op")))
+    if (s_refused_op (lease, argos_chat_text (msg->body, "op")))
         return;
-    const char *run_id = s_text (msg->body, "run_id"), *kind = s_text (msg->body, "kind");
+    const char *run_id = argos_chat_text (msg->body, "run_id"),
+               *kind = argos_chat_text (msg->body, "kind");
     chat_run_t *run = s_run_find (self, run_id);
     if (!run && !*run_id)
-        run = s_run_answered (self, s_text (msg->body, "reply_to"), kind);
+        run = s_run_answered (self, argos_chat_text (msg->body, "reply_to"), kind);
     if (self->cli->json)
         argos_chat_event (self, msg->type, run_id, json_incref (msg->body));
-    argos_chat_answer (self, run, kind, s_text (msg->body, "text"), msg->attempt > 1);
+    bool asks = json_is_array (json_object_get (msg->body, "options"));
+    argos_chat_answer (self, run, kind, argos_chat_text (msg->body, "text"), msg->attempt > 1);
+    if (asks)
+        argos_chat_options (self, msg->body);
     if (run && run->help && !self->cli->json)
         argos_term_line (self->term,
             "/quit leaves the chat, Ctrl-D leaves it, too; Ctrl-C stops the "
@@ -288,7 +289,11 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
     argos_loop_done (lease, &part);
     if (run && strcmp (kind, "error") == 0)
         self->rc = CLI_FAILED;
-    if (run)
+    if (run && asks) {
+        run->asks = true;
+        s_settle (self);
+    }
+    else if (run)
         s_run_over (run);
 }
 
@@ -344,7 +349,8 @@ s_on_row (void *arg, const argos_loop_answer_t *answer)
 {
     chat_t *self = (chat_t *) arg;
     const json_t *row = json_object_get (answer->body, "run");
-    const char *session = s_text (row, "session_id"), *run_id = s_text (row, "run_id");
+    const char *session = argos_chat_text (row, "session_id"),
+               *run_id = argos_chat_text (row, "run_id");
     self->asking = false;
     if (answer->code == ARGOS_GONE || self->lost || !self->runs)
         return; //  Nobody waits for it any more

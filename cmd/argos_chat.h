@@ -21,6 +21,7 @@ struct chat_run {
     bool command;                  //  Begins with a slash: a notice is its answer
     bool help;                     //  It asks for help
     bool asked;                    //  The send has not been answered
+    bool asks;                     //  Its question is shown, the person's answer has not been sent
     bool over;                     //  Shown to the end; freed once it is not `asked`
     int64_t segment;               //  Segment that is shown
     char *shown;                   //  What was shown of it
@@ -54,6 +55,15 @@ void argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg);
 //  Shows what of the answer has not been shown. run NULL: an answer nobody waits for here.
 void argos_chat_answer (
     chat_t *self, chat_run_t *run, const char *kind, const char *text, bool again);
+
+//  What can be chosen, below the text of a question.
+void argos_chat_options (chat_t *self, const json_t *body);
+
+//  Whether the line answers a question that stands; then who asked is waited for again.
+bool argos_chat_replies (chat_t *self, const char *text);
+
+//  A text of a body, borrowed; "" when there is none.
+const char *argos_chat_text (const json_t *body, const char *name);
 
 //  Says who answers here.
 void argos_chat_introduce (chat_t *self);

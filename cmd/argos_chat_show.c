@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define WARNING "\xe2\x9a\xa0" //  A text that begins with the sign says it all
 
@@ -62,8 +63,8 @@ s_segment (chat_run_t *run, const json_t *body)
     run->size = 0;
 }
 
-static const char *
-s_text (const json_t *body, const char *name)
+const char *
+argos_chat_text (const json_t *body, const char *name)
 {
     const char *text = json_string_value (json_object_get (body, name));
     return text ? text : "";
@@ -85,7 +86,8 @@ s_show_entry (chat_run_t *run, const argos_loop_msg_t *msg)
     argos_term_t *term = run->chat->term;
     const json_t *body = msg->body;
     if (strcmp (msg->type, "turn.delta") == 0) {
-        const char *so_far = s_text (body, "text"), *delta = s_text (body, "delta");
+        const char *so_far = argos_chat_text (body, "text"),
+                   *delta = argos_chat_text (body, "delta");
         s_segment (run, body);
         if (msg->keyframe)
             s_catch_up (run, so_far);
@@ -94,14 +96,15 @@ s_show_entry (chat_run_t *run, const argos_loop_msg_t *msg)
     }
     else if (strcmp (msg->type, "turn.text") == 0) {
         s_segment (run, body);
-        s_catch_up (run, s_text (body, "text"));
+        s_catch_up (run, argos_chat_text (body, "text"));
     }
     else if (strcmp (msg->type, "turn.restarted") == 0) {
         argos_term_line (term, "[restarted, attempt %s]", argos_cli_text (body, "attempt"));
         run->size = 0;
     }
     else if (strcmp (msg->type, "tool.started") == 0)
-        argos_term_line (term, "[%s] %s", argos_cli_text (body, "tool"), s_text (body, "preview"));
+        argos_term_line (
+            term, "[%s] %s", argos_cli_text (body, "tool"), argos_chat_text (body, "preview"));
     else if (strcmp (msg->type, "tool.completed") == 0 &&
              json_is_true (json_object_get (body, "error")))
         argos_term_line (term, "[%s] failed", argos_cli_text (body, "tool"));
@@ -115,9 +118,9 @@ argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg)
     else
         s_show_entry (run, msg);
     if (strcmp (msg->type, "run.completed") == 0)
-        s_ending (run, s_text (msg->body, "output"), false);
+        s_ending (run, argos_chat_text (msg->body, "output"), false);
     else if (strcmp (msg->type, "run.failed") == 0)
-        s_ending (run, s_text (msg->body, "error"), true);
+        s_ending (run, argos_chat_text (msg->body, "error"), true);
     else if (strcmp (msg->type, "run.cancelled") == 0)
         s_ending (run, "Stopped.", false);
 }
@@ -138,6 +141,31 @@ argos_chat_answer (chat_t *self, chat_run_t *run, const char *kind, const char *
     }
     else
         argos_term_line (self->term, "%s", text);
+}
+
+void
+argos_chat_options (chat_t *self, const json_t *body)
+{
+    size_t index;
+    json_t *option;
+    if (self->cli->json)
+        return; //  The event has them
+    json_array_foreach (json_object_get (body, "options"), index, option)
+        argos_term_line (self->term, "  - %s", argos_chat_text (option, "label"));
+}
+
+bool
+argos_chat_replies (chat_t *self, const char *text)
+{
+    bool replies = false;
+    chat_run_t *run;
+    if (*text == '/' && strncmp (text, "/approve", 8) != 0 && strncmp (text, "/deny", 5) != 0)
+        return false;
+    LL_FOREACH (self->runs, run) {
+        replies = replies || run->asks;
+        run->asks = false;
+    }
+    return replies;
 }
 
 void

@@ -85,6 +85,21 @@ def test_a_line_is_answered_and_ctrl_d_leaves_a_clean_line(chat):
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
+def test_a_question_is_seen_and_answered(chat):
+    chat.type('!tool clarify {"question":"Which one?","choices":["red","blue"]}\r')
+    chat.expect("Which one?")
+    chat.expect("- blue")
+    chat.expect("> ")
+    chat.type("blue\r")
+    chat.expect("blue")  # Echo of the keys
+    chat.expect("blue")
+    chat.expect("> ")
+    chat.type("and on\r")
+    chat.expect("You said: and on")
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
 def test_a_paste_of_lines_is_one_message(chat):
     chat.type("see \x1b[200~first\rsecond\r\nthird\r\x1b[201~")
     chat.expect("You said: see first")
