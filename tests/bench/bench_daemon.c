@@ -21,7 +21,6 @@
 #define READY_MS 30000
 
 static const char settings[] = "http: {max_concurrent_runs: 0}\n"
-                               "provider: {kind: rehearsal}\n"
                                "gateway: {queue_max: 1000, allow_all_users: true}\n"
                                "display: {busy_input_mode: queue, busy_ack_enabled: false}\n"
                                "log: {level: info}\n";
@@ -67,6 +66,12 @@ s_make_home (bench_daemon_t *self)
     if (!file)
         return -1;
     fputs (settings, file);
+    if (self->provider_port)
+        fprintf (file,
+            "provider: {kind: openai, model: rehearsal, base_url: 'http://127.0.0.1:%d/v1'}\n",
+            self->provider_port);
+    else
+        fputs ("provider: {kind: rehearsal}\n", file);
     return fclose (file);
 }
 

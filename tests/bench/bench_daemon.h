@@ -14,6 +14,7 @@ typedef struct {
     char endpoint[4352]; //  Its broker
     int port;            //  Its HTTP API
     char key[129];       //  Bearer key
+    int provider_port;   //  A provider on this host, wanted before its home is made; 0 = its own
     int64_t ready_ns;    //  From start to the line with `ready`
 } bench_daemon_t;
 

@@ -1,9 +1,13 @@
-//  bench_http - POST /v1/runs: how many a second are accepted, and how long one takes to its end.
+//  bench_http - POST /v1/runs: how many a second are accepted, and how long one takes to its end;
+//  a chat completion: when its first token comes.
 //
-//  Invariant: the base is a libmicrohttpd handler that reads the body and answers 202; both get the
-//  same bytes over as many keep-alive connections from the same loop. Limits: answers of at most
-//  64 KiB.
+//  Invariant: the base of runs is a libmicrohttpd handler that reads the body and answers 202; both
+//  get the same bytes over as many keep-alive connections from the same loop. The base of a chat is
+//  the provider itself, asked directly; argosd asks the same one. Limits: answers of at most 64
+//  KiB.
 
+#include "argos_actor.h"
+#include "argos_rehearsal_actor.h"
 #include "bench_daemon.h"
 #include "bench_load.h"
 #include "bench_sqlite.h"
@@ -189,6 +193,64 @@ s_alone (const bench_daemon_t *daemon, bench_samples_t *samples)
     free (events);
 }
 
+//  From the request of a streamed chat to the first token of its answer, msec
+
+static double
+s_first_token (int port, const char *key)
+{
+    static const char body[] = "{\"model\":\"rehearsal\",\"stream\":true,\"messages\":"
+                               "[{\"role\":\"user\",\"content\":\"hello\"}]}";
+    client_t *client = calloc (1, sizeof *client);
+    char text[512];
+    client->fd = s_connect (port);
+    snprintf (text, sizeof text,
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
+        "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+        key, sizeof body - 1, body);
+    int64_t start = bench_now (), first = 0;
+    s_write (client, text);
+    while (!strstr (client->text, "[DONE]")) {
+        s_read (client);
+        if (!first && strstr (client->text, "\"content\":\"You"))
+            first = bench_now ();
+    }
+    if (!first)
+        fprintf (stderr, "bench: no token: %.600s\n", strstr (client->text, "data:"));
+    close (client->fd);
+    free (client);
+    return first ? (double) (first - start) : -1;
+}
+
+static void
+s_first_tokens (void)
+{
+    bench_samples_t direct = { 0 }, ours = { 0 };
+    zactor_t *provider = argos_actor_start ("rehearsal", argos_rehearsal_actor, NULL);
+    int port = provider ? argos_rehearsal_port (provider, WAIT_MS) : -1;
+    bench_daemon_t daemon = { .provider_port = port };
+    setenv ("OPENAI_API_KEY", "none", 1); //  It is wanted, and not looked at
+    if (port > 0 && bench_daemon_start (&daemon) == 0) {
+        for (int i = 0; i < ALONE; i++) {
+            bench_sample (&direct, (int64_t) s_first_token (port, "none"));
+            bench_sample (&ours, (int64_t) s_first_token (daemon.port, daemon.key));
+        }
+        double base = bench_percentile (&direct, 0.5);
+        bench_print (&(bench_row_t){ .name = "chat completion, first token p50, target base + 5 ms",
+            .unit = "ms",
+            .base = base,
+            .ours = bench_percentile (&ours, 0.5),
+            .target = (base + 5) / base,
+            .at_most = true,
+            .remark = "base: the provider itself" });
+        bench_print (&(bench_row_t){
+            .name = "  p99", .unit = "ms", .ours = bench_percentile (&ours, 0.99) });
+        bench_daemon_stop (&daemon);
+    }
+    bench_samples_clear (&direct);
+    bench_samples_clear (&ours);
+    argos_actor_stop (&provider, WAIT_MS);
+}
+
 static void
 s_print_alone (bench_samples_t *samples, const load_t *store, double commit_ms)
 {
@@ -254,4 +316,5 @@ bench_http (void)
     bench_samples_clear (&samples);
     bench_daemon_stop (&daemon);
     MHD_stop_daemon (bare);
+    s_first_tokens ();
 }
