@@ -25,7 +25,7 @@ void
 argos_think_init (argos_think_t *self)
 {
     *self = (argos_think_t){ .block = NULL };
-    argos_text_init (&self->held, 3 * ARGOS_THINK_HELD);
+    argos_text_init (&self->held, (size_t) 3 * ARGOS_THINK_HELD);
 }
 
 void

@@ -52,7 +52,8 @@ s_snake (char *target, const char *name)
         if (isupper (letter) && small)
             target[size++] = '_';
         small = islower (letter) || isdigit (letter);
-        target[size++] = letter == '-' || letter == ' ' ? '_' : (char) tolower (letter);
+        int put = letter == '-' || letter == ' ' ? '_' : tolower (letter);
+        target[size++] = (char) put;
     }
     target[size] = 0;
 }
