@@ -27,6 +27,7 @@ static const measure_t measures[] = {
     { "turn", bench_turn },
     { "gateway", bench_gateway },
     { "http", bench_http },
+    { "streams", bench_streams },
     { "idle", bench_idle },
     { "stop", bench_stop },
     { "jobs", bench_jobs },
@@ -114,6 +115,8 @@ main (int argc, char **argv)
         return bench_only_load ();
     if (argc == 5 && streq (argv[1], "--idle-peers"))
         return bench_idle_peers (argv[2], argv[3], argv[4]);
+    if (argc == 2 && streq (argv[1], "--streams"))
+        return bench_streams_server ();
     for (int i = 1; i < argc; i++)
         if (!s_find (argv[i]))
             return s_usage ();

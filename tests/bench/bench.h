@@ -70,6 +70,7 @@ void bench_rows (void);
 void bench_turn (void);
 void bench_gateway (void);
 void bench_http (void);
+void bench_streams (void);
 void bench_idle (void);
 void bench_stop (void);
 void bench_jobs (void);
@@ -86,5 +87,8 @@ int bench_only_load (void);
 //  The program that is many idle peers: says a byte on stdout when all are in, waits as above.
 //  key is the file of a key, "" = none.
 int bench_idle_peers (const char *endpoint, const char *count, const char *key);
+
+//  The program that serves the streams: says its port on stdout, ends with stdin.
+int bench_streams_server (void);
 
 #endif
