@@ -26,19 +26,16 @@ static const struct {
 //  What a text may not say: extended expressions, without regard to case, over the text with one
 //  space between words.
 
-#define WORDS(n) "([^ ]+ ){0," #n "}"
+#define SOME "([^ ]+ ){0,3}" //  Up to three words
 
 static const char *const s_rules[] = {
-    "(ignore|disregard|forget|override|bypass) " WORDS (
-        3) "(previous|prior|above|earlier|all|any|your|system|safety) " WORDS (2) "(instruction|"
-                                                                                  "rule|guideline|"
-                                                                                  "prompt|"
-                                                                                  "directive|"
-                                                                                  "restriction)s?",
+    ("(ignore|disregard|forget|override|bypass) " SOME
+     "(previous|prior|above|earlier|all|any|your|system|safety) " SOME
+     "(instruction|rule|guideline|prompt|directive|restriction)s?"),
     "(ignore|disregard|forget) (everything|all) (above|before|that came|you)",
     "you are (now|no longer) (a|an|the|in|my|bound|free|unrestricted|jailbroken)( |$)",
-    "(act|behave|respond|answer) as (if|though) you (have|had) no "
-    "(restriction|rule|limit|filter|guideline)",
+    ("(act|behave|respond|answer) as (if|though) you (have|had) no "
+     "(restriction|rule|limit|filter|guideline)"),
     "pretend (that )?you(r| are| have)",
     "(do not|don't|never) (tell|inform|warn|let) the user",
     "(hide|conceal|keep) (this|that|it) from the user",

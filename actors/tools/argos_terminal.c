@@ -219,7 +219,7 @@ s_kill (argos_terminal_t *self, int64_t now)
 //  State and group of a process; false when it is gone.
 
 static bool
-s_read_stat (const char *pid, char *ret_state, int *ret_group)
+s_read_stat (const char *pid, char *ret_state, pid_t *ret_group)
 {
     char path[64], line[512] = "";
     snprintf (path, sizeof path, "/proc/%.20s/stat", pid);
@@ -229,8 +229,13 @@ s_read_stat (const char *pid, char *ret_state, int *ret_group)
     const char *read = fgets (line, sizeof line, file);
     fclose (file);
     const char *state = read ? strrchr (line, ')') : NULL; //  The name may have anything in it
-    int parent;
-    return state && sscanf (state + 1, " %c %d %d", ret_state, &parent, ret_group) == 3;
+    if (!state || strlen (state) < 5)
+        return false;
+    char *rest;
+    strtol (state + 3, &rest, 10); //  Behind the state its parent
+    *ret_state = state[2];
+    *ret_group = (pid_t) strtol (rest, NULL, 10);
+    return true;
 }
 
 size_t
@@ -241,7 +246,7 @@ argos_terminal_survivors (pid_t group, pid_t target[static ARGOS_TERMINAL_SURVIV
     DIR *folder = group > 0 && kill (-group, 0) == 0 ? opendir ("/proc") : NULL;
     while (folder && count < ARGOS_TERMINAL_SURVIVORS && (entry = readdir (folder)) != NULL) {
         char state;
-        int of;
+        pid_t of;
         if (isdigit ((unsigned char) entry->d_name[0]) &&
             s_read_stat (entry->d_name, &state, &of) && of == group && !strchr ("ZX", state))
             target[count++] = (pid_t) strtol (entry->d_name, NULL, 10);
