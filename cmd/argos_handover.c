@@ -17,7 +17,6 @@
 #define LINE_MS 30000  //  Between two lines that say that it goes on
 #define TICK_MS 5000   //  The state is read again when nothing was heard
 #define TOPIC "handoff.events"
-#define LABEL 8 //  Characters of an id that are shown
 
 static const char *
 s_text (const json_t *object, const char *name)
@@ -132,7 +131,7 @@ s_check_session (argos_handover_t *self, json_t **ret_session)
     if (*title)
         snprintf (self->title, sizeof self->title, "%s", title);
     else
-        snprintf (self->title, sizeof self->title, "%.*s", LABEL, self->session);
+        snprintf (self->title, sizeof self->title, "%s", self->session);
     json_decref (reply);
     if (rc == CLI_OK && !json_is_object (*ret_session) && !self->key)
         rc = s_failed (self, "there is no session %s", self->session);

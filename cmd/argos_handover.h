@@ -20,7 +20,7 @@ typedef struct {
     void *ctx;       //  Handed to say
     bool waiting;    //  For an entry; see argos_handover_entry
     bool heard;      //  One has come since the last look
-    char title[257]; //  Of the session, or the beginning of its id
+    char title[257]; //  Of the session, or its id
     char why[1024];  //  It has failed
 } argos_handover_t;
 

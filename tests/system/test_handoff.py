@@ -82,7 +82,7 @@ def test_a_session_goes_on_in_a_thread_of_the_home(argosd):
     answer = place.hear()
     assert answer["thread_id"] == "t1" and answer["chat_id"] == "42" and answer["kind"] == "answer"
     code, text = handoff.wait()
-    assert code == 0 and "goes on at test" in text and "/resume" in text, text
+    assert code == 0 and "goes on at test" in text and f"/resume {session}`" in text, text
     state = row(place, session)
     assert (state["state"], state["claims"], state["sent"]) == ("completed", 1, True)
     # The whole transcript is there, with its roles, and the next message continues it
