@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, PLACEMENT
 from test_cli import closed_port
 
 LONG_AGO = time.time() - 7200
@@ -111,6 +111,7 @@ def picture(home):
                         if path.is_file() else None) for path in [home, *home.rglob("*")]}
 
 
+@pytest.mark.skipif(PLACEMENT != "one", reason="no daemon runs here: once is enough")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found_and_cured_if_it_can_be(healthy, name):
     plant, check, words, curable = FAULTS[name]
