@@ -51,6 +51,7 @@ s_run_free (chat_run_t *run)
 {
     free (run->shown);
     free (run->ending);
+    free (run->notice);
     free (run);
 }
 
@@ -237,7 +238,13 @@ s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
     if (!run)
         return;
     argos_chat_entry (run, msg);
-    if (run->ending)
+    if (argos_chat_is_open (msg)) {
+        run->asks = true;
+        s_settle (self);
+    }
+    if (run->ending && run->notice && strcmp (run->notice, run->ending) == 0)
+        s_run_over (run); //  Its delivery was faster than this entry
+    else if (run->ending)
         argos_loop_timer (self->cli->loop, argos_loop_now () + DELIVERY_MS, s_on_overdue, self);
 }
 
@@ -292,6 +299,10 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
     if (run && asks) {
         run->asks = true;
         s_settle (self);
+    }
+    else if (run && strcmp (kind, "notice") == 0 && *run_id && !run->ending && !run->command) {
+        free (run->notice); //  Said on the way: it goes on
+        run->notice = strdup (argos_chat_text (msg->body, "text"));
     }
     else if (run)
         s_run_over (run);

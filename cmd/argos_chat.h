@@ -28,6 +28,7 @@ struct chat_run {
     size_t size, room;             //  Used and allocated
     char *ending;                  //  The run has ended with this text; the delivery is to come
     bool failed;                   //  It ended as a failure
+    char *notice;                  //  Said of it last while it was going on
     chat_run_t *next;              //  In order of sending
 };
 
@@ -55,6 +56,9 @@ void argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg);
 //  Shows what of the answer has not been shown. run NULL: an answer nobody waits for here.
 void argos_chat_answer (
     chat_t *self, chat_run_t *run, const char *kind, const char *text, bool again);
+
+//  Whether the entry is a question that any text answers: its delivery is a notice like others.
+bool argos_chat_is_open (const argos_loop_msg_t *msg);
 
 //  What can be chosen, below the text of a question.
 void argos_chat_options (chat_t *self, const json_t *body);

@@ -143,6 +143,13 @@ argos_chat_answer (chat_t *self, chat_run_t *run, const char *kind, const char *
         argos_term_line (self->term, "%s", text);
 }
 
+bool
+argos_chat_is_open (const argos_loop_msg_t *msg)
+{
+    return strcmp (msg->type, "question.asked") == 0 &&
+           json_array_size (json_object_get (msg->body, "options")) == 0;
+}
+
 void
 argos_chat_options (chat_t *self, const json_t *body)
 {

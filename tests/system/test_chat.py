@@ -96,6 +96,22 @@ def test_a_question_is_seen_and_answered(chat):
     chat.expect("> ")
     chat.type("and on\r")
     chat.expect("You said: and on")
+    chat.expect("> ")
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_a_question_without_choices_is_answered_by_the_next_line(chat):
+    chat.type('!tool clarify {"question":"Which colour?"}\r')
+    chat.expect("Which colour?")
+    chat.expect("> ")
+    chat.type("mauve\r")
+    chat.expect("mauve")  # Echo of the keys
+    chat.expect("mauve")
+    chat.expect("> ")
+    chat.type("and on\r")
+    chat.expect("You said: and on")
+    chat.expect("> ")
     chat.type("\x04")
     assert chat.wait() == 0
 
