@@ -27,16 +27,14 @@ argos_cli_options (argos_cli_t *self, int argc, char **argv, const char **ret_ho
     bool ours = true; //  What follows -- is not
     for (int i = 1; i < argc; i++) {
         ours = ours && strcmp (argv[i], "--") != 0;
-        if (!ours)
-            argv[left++] = argv[i];
-        else if (strcmp (argv[i], "--json") == 0)
+        if (ours && strcmp (argv[i], "--json") == 0)
             self->json = true;
-        else if (strcmp (argv[i], "--home") == 0) {
+        else if (ours && strcmp (argv[i], "--home") == 0) {
             if (i + 1 >= argc)
                 return -1;
             *ret_home = argv[++i];
         }
-        else if (strncmp (argv[i], "--home=", 7) == 0)
+        else if (ours && strncmp (argv[i], "--home=", 7) == 0)
             *ret_home = argv[i] + 7;
         else
             argv[left++] = argv[i];

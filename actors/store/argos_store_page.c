@@ -43,7 +43,7 @@ s_put_number (page_t *self, int64_t number)
     s_put (self, digits + at, sizeof digits - at);
 }
 
-#define WORD 8 //  Bytes that are looked at as one number
+#define WORD sizeof (uint64_t) //  Bytes that are looked at as one number
 
 //  Not 0 when one of the eight bytes is a quote, a backslash or a control character.
 
@@ -131,7 +131,7 @@ s_put_flag (page_t *self, const char *name, int is)
     s_put (self, is ? "true" : "false", is ? 4 : 5);
 }
 
-#define PUT(self, literal) s_put (self, literal, sizeof literal - 1)
+#define PUT(self, literal) s_put (self, literal, sizeof (literal) - 1)
 
 //  The other members of a message. What can't be read is left out, and what would be there twice.
 

@@ -15,16 +15,16 @@
 #include <string.h>
 #include <time.h>
 
-#define SLICE_ROWS 500     //  Rows of a slice
-#define SLICE_BYTES 65536  //  Characters of a slice
-#define BEHIND 32          //  Rows that are worth a slice, which costs a commit
-#define TAIL_MAX 5000      //  Rows that are not indexed
-#define ENOUGH 500         //  Hits that are ranked
-#define RANGE 4096         //  Messages of the first range
-#define QUICK_NS 1500000   //  After a range that was quicker a wider one follows
-#define BUDGET_NS 12000000 //  Of a search
-#define HITS_MAX 100       //  Of a page
-#define INDEXED "indexed"  //  Name of the mark in meta
+#define SLICE_ROWS 500             //  Rows of a slice
+#define SLICE_BYTES 65536          //  Characters of a slice
+#define BEHIND 32                  //  Rows that are worth a slice, which costs a commit
+#define TAIL_MAX 5000              //  Rows that are not indexed
+#define ENOUGH 500                 //  Hits that are ranked
+#define RANGE 4096                 //  Messages of the first range
+#define QUICK_NS INT64_C (1500000) //  After a range that was quicker a wider one follows
+#define BUDGET_NS 12000000         //  Of a search
+#define HITS_MAX 100               //  Of a page
+#define INDEXED "indexed"          //  Name of the mark in meta
 
 //  A hit that is to be shown
 

@@ -21,6 +21,8 @@
     " version = version + 1"
 #define RESUME "resume_reason = ?2, resume_at = ?3, version = version + 1"
 
+//  Texts in pieces. NOLINTBEGIN(bugprone-suspicious-missing-comma)
+
 static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_ROUTE_GET] = "SELECT " ROUTE " FROM routes r WHERE r.key = ?1",
     [ARGOS_SQL_ROUTE_BIND] =
@@ -103,6 +105,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                                " ORDER BY h.requested_at, h.id LIMIT ?3",
     [ARGOS_SQL_HANDOFF_DROP] = "DELETE FROM handoffs WHERE session_id = ?1",
 };
+
+//  NOLINTEND(bugprone-suspicious-missing-comma)
 
 const char *
 argos_store_sql_routes (argos_sql_t sql)

@@ -62,7 +62,7 @@ argos_store_message_tools (const json_t *message)
 {
     const char *name = argos_store_member (message, "tool_name");
     char *text = *name ? strdup (name) : NULL;
-    size_t index, size = text ? strlen (text) : 0;
+    size_t index;
     json_t *call;
     json_array_foreach (json_object_get (message, "tool_calls"), index, call) {
         const json_t *function = json_object_get (call, "function");
@@ -73,8 +73,7 @@ argos_store_message_tools (const json_t *message)
             (int) argos_store_text_cut (with, TOOLS_MAX), with);
         free (text);
         text = more < 0 ? NULL : grown;
-        size = text ? (size_t) more : 0;
-        if (size > TOOLS_MAX)
+        if (more > TOOLS_MAX)
             break;
     }
     return text;
