@@ -21,7 +21,7 @@
 #define SESSIONS 10000  //  Chats of the first part
 #define WARM 1000       //  Before the first look at the memory
 #define CHATS (SESSIONS + WARM)
-#define IDLE_MS 20000        //  Until what is kept of a turn for late readers is let go
+#define IDLE_S 20            //  Until what is kept of a turn for late readers is let go
 #define TOGETHER 256         //  Turns on the way in the first part
 #define FLIGHT 1000          //  Turns on the way in the second part
 #define ANSWER_MS 2000       //  Of the provider: 40 tokens, 20 a second
@@ -99,7 +99,7 @@ s_finish (crowd_t *self)
     wire_send_parts (&self->wire, header, parts);
 }
 
-//  Handles messages until a turn is done; its chat, or -1.
+//  Handles messages until a turn is done; its chat, -1 when none is in time, -2 after a refusal.
 
 static int
 s_next (crowd_t *self, long timeout_ms)
@@ -124,7 +124,7 @@ s_next (crowd_t *self, long timeout_ms)
         }
         if (strcmp (type, "refused") == 0) {
             fprintf (stderr, "bench: %s %s\n", self->wire.header, wire_body (&self->wire));
-            return -1;
+            return -2;
         }
     }
     wire_word (&self->wire, "{\"type\":\"ping\",\"id\":\"p\"}", "");
@@ -154,7 +154,8 @@ s_sessions (crowd_t *self, pid_t pid)
         return;
     long rss = bench_rss (pid), dirty = bench_private_dirty (pid);
     double rate = s_visit (self, WARM, CHATS);
-    bench_pause (IDLE_MS);
+    for (int i = 0; i < IDLE_S; i++)
+        s_next (self, 1000); //  Nothing comes, and it says that we live
     double more = (double) (bench_rss (pid) - rss) / SESSIONS;
     bench_print (&(bench_row_t){
         .name = "10,000 new chats, a turn each, 256 at a time", .unit = "/s", .ours = rate });
@@ -185,7 +186,7 @@ s_fly (crowd_t *self, int64_t *ret_turns)
         int chat = s_next (self, begun < FLIGHT ? (due ? 0 : 1) : WIRE_WAIT_MS);
         if (chat >= 0)
             s_send (self, chat);
-        else if (begun == FLIGHT)
+        else if (begun == FLIGHT || chat < -1)
             return false;
         //  While it fills nothing counts
         if (bench_now () - start < 2 * ANSWER_MS * 1000000LL) {
