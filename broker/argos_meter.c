@@ -62,7 +62,8 @@ static _Atomic int64_t s_cuts;                         //  Connections shut down
 static _Atomic int64_t s_refused[ARGOS_METER_REASONS]; //  Connections closed at once
 static _Atomic int s_open;                             //  Connections that are counted
 static _Atomic int s_ceiling = INT_MAX;                //  Descriptors from here on are the reserve
-static _Atomic int s_spare = -1; //  Given up to close a connection when there is no other
+static _Atomic int s_spare =
+    -1; //  Given up to close a connection when there is no other; -1 = lost
 static _Thread_local int s_most; //  Of sockets that this thread makes listen
 
 #define GET(field) atomic_load_explicit (&(field), memory_order_relaxed)
@@ -272,6 +273,25 @@ s_is_fast (connection_t *listener)
     return false;
 }
 
+//  Another thread took the spare descriptor while it was given up: the first one that is free again
+//  becomes the spare. A connection that took it instead would leave none to close the next one
+//  with. Returns whether the connection had to go for it.
+
+static bool
+s_regain_spare (int fd)
+{
+    if (GET (s_spare) >= 0 || GET (s_ceiling) == INT_MAX)
+        return false;
+    int spare = s_open_spare ();
+    bool gone = spare < 0;
+    if (gone) {
+        close (fd);
+        spare = s_open_spare ();
+    }
+    SET (s_spare, spare);
+    return gone;
+}
+
 //  A connection has come: takes it up or closes it. Returns its descriptor or -1.
 
 static int
@@ -304,9 +324,13 @@ int
 accept4 (int listener, __SOCKADDR_ARG address, socklen_t *size, int flags)
 {
     int fd = (int) syscall (SYS_accept4, listener, address.__sockaddr__, size, flags);
-    if (fd >= 0)
+    if (fd >= 0 && !s_regain_spare (fd))
         return s_admit (listener, fd);
-    if (errno == EMFILE || errno == ENFILE) {
+    if (fd >= 0) {
+        atomic_fetch_add (&s_refused[ARGOS_METER_SHORT], 1);
+        errno = ECONNABORTED;
+    }
+    else if (errno == EMFILE || errno == ENFILE) {
         s_shed (listener);
         errno = ECONNABORTED;
     }

@@ -162,8 +162,7 @@ def test_descriptors_are_kept_for_what_is_not_a_connection(daemon):
 
 def test_without_any_descriptor_connections_are_closed_and_peers_served(daemon):
     daemon.start()
-    peer = Peer(daemon.endpoint, "honest")
-    works(peer)
+    peer = Peer(daemon.endpoint, "honest")  # No turn before the crowd has come: its provider's connection would be the last descriptor
     pid, hard = daemon.process.pid, resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (descriptors(daemon)[-1] + 1, hard[1]))
     inside = crowd(daemon, 200)  # Each is let in or closed: none waits, and nothing turns in vain
