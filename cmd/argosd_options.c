@@ -3,6 +3,7 @@
 #include "argosd_options.h"
 
 #include "argos_child.h"
+#include "argos_say_words.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -12,22 +13,6 @@
 #define NAME "argosd"
 #define PORT_MAX 65535
 #define EXIT_USAGE 2
-
-static const char usage[] =
-    "usage: argosd [--home DIR] [--port N] [--node NAME] [--isolate]\n"
-    "       argosd --only LIST [--broker ENDPOINT] [--key FILE] [--home DIR]\n"
-    "       argosd join TICKET [--home DIR]     a home for a node, from `argos node add`\n"
-    "  --home DIR         the folder of this instance (default: $ARGOS_HOME or ~/.argos)\n"
-    "  --port N           port of the HTTP API (default: http.port of argos.yaml)\n"
-    "  --node NAME        what argos.yaml has for that node (default: the one with the core)\n"
-    "  --isolate          each actor outside of the core as a process of its own\n"
-    "  --only LIST        these actors only: core, tools, jobs, agent, gateway, handoff, api,\n"
-    "                     telegram, telegram.ACCOUNT, discord, ..., with commas between\n"
-    "  --broker ENDPOINT  where the core is: ipc:///path or tcp://host:port (default: in the "
-    "home)\n"
-    "  --key FILE         what `argos keys new` has made (default for a node: keys/NAME.key)\n"
-    "  --version          print the version\n"
-    "  --help             print this\n";
 
 enum { HOME = 1, PORT, NODE, ISOLATE, ONLY, BROKER, KEY, CHILD, VERSION, HELP };
 
@@ -87,7 +72,7 @@ s_take (argosd_line_t *self, int option, const char **ret_home)
 static int
 s_wrong (void)
 {
-    fputs (usage, stderr);
+    fputs (argos_say_words_daemon, stderr);
     return EXIT_USAGE;
 }
 
@@ -114,7 +99,7 @@ argosd_options_read (argosd_line_t *self, int argc, char **argv)
             return EXIT_SUCCESS;
         }
         if (option == HELP) {
-            fputs (usage, stdout);
+            fputs (argos_say_words_daemon, stdout);
             return EXIT_SUCCESS;
         }
         if (!s_take (self, option, &home))

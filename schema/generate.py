@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """generate - makes what is derived from schema/: argos_errors.{h,c}, argos_commands.{h,c}, argos.example.yaml, docs/commands.md,
-docs/http-api.md and the tables of docs/protocol.md.
+docs/http-api.md, the tables of docs/protocol.md; by generate_cli.py the words of the command line and docs/man/.
 
     python3 schema/generate.py           writes the files that differ
     python3 schema/generate.py --check   writes nothing; exit 1 and a list when something differs
@@ -13,6 +13,8 @@ import pathlib
 import re
 import sys
 import textwrap
+
+import generate_cli as cli
 
 SCHEMA = pathlib.Path(__file__).resolve().parent
 ROOT = SCHEMA.parent
@@ -390,9 +392,13 @@ def section(name, schema):
     return lines + [""]
 
 
-def tables():
+def message_types():
     schemas = {path.name[: -len(SUFFIX)]: load(path.name) for path in sorted(SCHEMA.glob("*" + SUFFIX))}
-    types = {name: schema for name, schema in schemas.items() if "x-from" in schema}
+    return {name: schema for name, schema in schemas.items() if "x-from" in schema}
+
+
+def tables():
+    types = message_types()
     lines = [BEGIN, "", "## The message types", "",
              "Made from the files of `schema/`. Members that are not listed are ignored in application messages and",
              "refused in the broker's own words.", ""]
@@ -412,11 +418,9 @@ def tables():
     return "\n".join(lines + ["", END]) + "\n"
 
 
-def protocol():
-    path = ROOT / "docs" / "protocol.md"
-    text = path.read_text(encoding="utf-8")
-    head = text.split(BEGIN)[0].rstrip("\n") + "\n\n"
-    return head + tables()
+def protocol_head():
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    return text.split(BEGIN)[0].rstrip("\n") + "\n\n"
 
 
 # --- the example configuration, which argosd writes into a new home
@@ -466,7 +470,8 @@ def example():
 
 
 def main():
-    errors, table = load("errors.json"), commands()
+    errors, table, words = load("errors.json"), commands(), cli.load(SCHEMA)
+    head, man = protocol_head(), ROOT / "docs" / "man"
     wanted = {
         SCHEMA / "argos_errors.h": errors_header(errors),
         SCHEMA / "argos_errors.c": errors_source(errors),
@@ -475,7 +480,13 @@ def main():
         ROOT / "docs" / "commands.md": commands_page(table),
         ROOT / "docs" / "http-api.md": http_page(),
         ROOT / "argos.example.yaml": example(),
-        ROOT / "docs" / "protocol.md": protocol(),
+        ROOT / "docs" / "protocol.md": head + tables(),
+        ROOT / "cmd" / "argos_say_words.h": cli.words_header(),
+        ROOT / "cmd" / "argos_say_words.c": cli.words_source(words),
+        man / "argos.1": cli.argos_page(words),
+        man / "argosd.8": cli.argosd_page(words),
+        man / "argos.yaml.5": cli.yaml_page(load("config.schema.json"), resolve),
+        man / "argos-protocol.7": cli.protocol_page(head, message_types(), errors),
     }
     different = [path for path, text in wanted.items()
                  if not path.exists() or path.read_text(encoding="utf-8") != text]

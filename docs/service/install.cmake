@@ -3,7 +3,12 @@
 include (GNUInstallDirs)
 install (TARGETS argosd argos argos-job RUNTIME)
 install (FILES README.md LICENSE argos.example.yaml TYPE DOC)
-install (DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN service EXCLUDE)
+install (DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN service EXCLUDE
+    PATTERN man EXCLUDE)
+foreach (section IN ITEMS 1 5 7 8)
+    file (GLOB pages docs/man/*.${section})
+    install (FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach ()
 install (FILES docs/service/argos.sysusers.conf DESTINATION lib/sysusers.d RENAME argos.conf)
 
 #  The units name the programs by their full path, which is known when it is installed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-#  test_install - what `./dev install` puts into a prefix runs from there, and the units name it.
+#  test_install - what `./dev install` puts into a prefix runs from there, the units name it, and its manual pages are well.
 
 set -euo pipefail
 folder=$(mktemp -d)
@@ -18,6 +18,10 @@ for unit in system user; do
     grep -qF "ExecStart=$folder/to/bin/argosd" "$folder/to/lib/systemd/$unit/argosd.service"
 done
 [ -s "$folder/to/share/doc/argos/README.md" ]
+
+for page in man1/argos.1 man5/argos.yaml.5 man7/argos-protocol.7 man8/argosd.8; do
+    mandoc -T lint -W warning "$folder/to/share/man/$page"
+done
 
 mkfifo "$folder/log"
 "$folder/to/bin/argosd" --home "$folder/home" --port 0 2>"$folder/log" &

@@ -121,6 +121,20 @@ def test_each_script_is_one_that_its_shell_takes(home, shell):
         assert subprocess.run([program, "-n", str(script)], capture_output=True, timeout=30, check=False).returncode == 0
 
 
+def test_each_command_says_what_it_does_with_an_example(home):
+    helped = argos(home, "help").stdout
+    commands = dict.fromkeys(re.findall(r"^argos ([a-z][a-z-]*)", helped, re.M))
+    assert len(commands) > 25
+    for command in commands:
+        result = argos(home, command, "--help")
+        assert result.returncode == 0 and result.stderr == "" and "\nFor example:\n  " in result.stdout, command
+        assert result.stdout == argos(home, "help", command).stdout and result.stdout.split("\n")[0] in helped
+        #  Each is a command that is there: without a word it says what it wants, or that no daemon is there
+        assert "there is no command" not in argos(home / "nowhere", command, "--no-such-option").stderr, command
+    assert argos(home, "help", "nothing").returncode == 2
+    assert not list(home.iterdir())
+
+
 def test_another_shell_is_named_as_unknown(home):
     assert argos(home, "completion", "tcsh").returncode == 2 and argos(home, "completion").returncode == 2
 
