@@ -6,6 +6,7 @@
 #include "argos_agent_priv.h"
 #include "argos_reaction.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void
@@ -114,4 +115,29 @@ void
 agent_back_works (agent_t *self, size_t at)
 {
     self->backs[at].cold_times = 0;
+}
+
+//  Only the configured provider is asked for a model of the session's own
+const char *
+turn_model (const turn_t *self)
+{
+    const argos_provider_settings_t *settings = &self->agent->backs[self->back].settings;
+    const char *model = json_string_value (json_object_get (self->body, "model"));
+    bool own = self->back == 0 && settings->kind != ARGOS_PROVIDER_REHEARSAL;
+    return model && *model && own ? model : settings->model;
+}
+
+void
+turn_is_blind (turn_t *self)
+{
+    back_t *back = &self->agent->backs[self->back];
+    snprintf (back->blind, sizeof back->blind, "%s", turn_model (self));
+    argos_log (ARGOS_LOG_WARN, self->agent->name, "no images", "model=%s", back->blind);
+}
+
+bool
+turn_knows_blind (const turn_t *self)
+{
+    const char *blind = self->agent->backs[self->back].blind;
+    return *blind && strcmp (blind, turn_model (self)) == 0;
 }

@@ -111,16 +111,17 @@ turn_call (turn_t *self)
     }
     bool last = self->iterations >= turn_max_iterations (self);
     const char *extra = json_string_value (json_object_get (self->body, "instructions"));
-    const char *model = json_string_value (json_object_get (self->body, "model"));
     const back_t *back = &agent->backs[self->back];
-    bool own = self->back == 0 && back->settings.kind != ARGOS_PROVIDER_REHEARSAL;
-    json_t *messages = argos_messages_repair (self->rows);
+    if (turn_knows_blind (self))
+        self->adjust |= ARGOS_ADJUST_IMAGES;
+    json_t *images = turn_images (self);
+    json_t *messages = argos_messages_repair (self->rows, images);
     char *note = NULL;
     if (self->attempt > 1 && asprintf (&note, "%s%s%s", extra ? extra : "",
                                  extra && *extra ? "\n\n" : "", s_restarted) < 0)
         abort ();
     json_t *tools = delegate_tools_new (self, turn_tools (self));
-    argos_request_t request = { .model = model && *model && own ? model : NULL,
+    argos_request_t request = { .model = turn_model (self),
         .system = json_string_value (json_object_get (self->prompt, "system")),
         .extra = last   ? s_last_call
                  : note ? note
@@ -144,6 +145,7 @@ turn_call (turn_t *self)
     self->call =
         argos_provider_call (back->provider, &request, seed, &handlers, self, argos_shell_now ());
     json_decref (messages);
+    json_decref (images);
     json_decref (tools);
     free (note);
     agent_arm (agent);

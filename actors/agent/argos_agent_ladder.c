@@ -124,11 +124,14 @@ s_failed (turn_t *self, const argos_provider_error_t *error)
         .fallback = agent_back_next (self->agent, self->back) < self->agent->back_count,
         .adjusted = self->adjust,
         .compressions = self->compressions,
+        .images = turn_has_images (self) && !(self->adjust & ARGOS_ADJUST_IMAGES),
         .large = s_is_large (self) };
     argos_log (ARGOS_LOG_WARN, self->agent->name, "provider", "class=%s status=%d repeat=%d",
         argos_provider_class_name (error->class), error->status, self->repeats);
     switch (argos_react (error, &state, &self->adjust)) {
     case ARGOS_REACT_ADJUST:
+        if (error->class == ARGOS_PE_NO_IMAGES)
+            turn_is_blind (self);
         turn_again (self, 0);
         break;
     case ARGOS_REACT_FALLBACK:

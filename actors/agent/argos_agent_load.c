@@ -109,7 +109,8 @@ turn_found (turn_t *self)
     json_array_extend (self->rows, self->unknown);
     if (!self->user_stored)
         json_array_append_new (
-            self->rows, json_pack ("{s:s, s:O}", "role", "user", "content", self->user));
+            self->rows, json_pack ("{s:s, s:O, s:O*}", "role", "user", "content", self->user,
+                            "attachments", json_object_get (self->body, "attachments")));
     bool long_text = !self->user_stored && json_string_length (self->user) > AGENT_USER_MAX;
     bool open = self->resumed || long_text || json_array_size (self->unknown);
     if (self->compact) {
@@ -117,9 +118,9 @@ turn_found (turn_t *self)
         turn_ready (self, ARGOS_TURN_COMPRESS);
         return;
     }
-    turn_acquire (self, open               ? ARGOS_TURN_LOADED_OPEN
-                        : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
-                                           : ARGOS_TURN_LOADED);
+    turn_fetch_images (self, open               ? ARGOS_TURN_LOADED_OPEN
+                             : self->tool_count ? ARGOS_TURN_LOADED_TOOLS
+                                                : ARGOS_TURN_LOADED);
 }
 
 void

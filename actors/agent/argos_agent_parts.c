@@ -45,8 +45,8 @@ parts_deliver (parts_t *self, const json_t *request, const char *run_id, const c
 static json_t *
 s_user_row (const turn_t *turn)
 {
-    return json_pack (
-        "{s:s, s:O, s:s}", "role", "user", "content", turn->user, "run_id", turn->run_id);
+    return json_pack ("{s:s, s:O, s:s, s:O*}", "role", "user", "content", turn->user, "run_id",
+        turn->run_id, "attachments", json_object_get (turn->body, "attachments"));
 }
 
 static void

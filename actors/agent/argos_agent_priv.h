@@ -104,6 +104,7 @@ typedef struct {
     argos_provider_t *provider;         //  NULL when it has a problem
     int64_t cold_ms;                    //  Not tried first before that, monotonic msec
     int cold_times;                     //  How often in a row it had to cool down
+    char blind[129];                    //  Model that takes no images, "" = not known
 } back_t;
 
 #define AGENT_BACKS_MAX (1 + ARGOS_FALLBACKS_MAX) //  Providers
@@ -123,6 +124,9 @@ struct turn {
     json_t *chosen;                      //  Tools of the newest call, with tools.retrieval
     int64_t stored_rows, flying_rows;    //  Of the session: now; after the commit in flight. -1 = ?
     json_t *user;                        //  What the user says: its text, and a note for each file
+    json_t *images;                      //  {blob: data URL, or words in place of it}
+    json_t *fetching;                    //  Blobs to be fetched, the next one last; NULL = none
+    int64_t image_bytes;                 //  Of the images
     json_t *rows;                        //  Conversation for the next call
     int64_t load_after;                  //  Last row that was loaded
     json_t *open;                        //  {id: call} of this run without a result, at the start
@@ -261,6 +265,14 @@ void turn_look (turn_t *self, const char *event);
 //  What the user says in this turn.request, as the model gets it; a new string.
 json_t *turn_user_new (const json_t *request);
 
+//  argos_agent_images.c
+//  Fetches the images that the conversation shows, while the turn is loading; then turn_acquire.
+void turn_fetch_images (turn_t *self, argos_turn_event_t event);
+//  What the model gets of them in this call, new; for argos_messages_repair.
+json_t *turn_images (const turn_t *self);
+//  Whether there is one to be shown.
+bool turn_has_images (const turn_t *self);
+
 //  argos_agent_load.c
 void turn_load (turn_t *self);
 //  The questions of the open calls are known.
@@ -343,6 +355,11 @@ size_t agent_back_next (const agent_t *self, size_t at);
 //  It has to cool down; or has answered.
 void agent_back_cools (agent_t *self, size_t at, int64_t now);
 void agent_back_works (agent_t *self, size_t at);
+//  The model that a turn asks of its provider; borrowed.
+const char *turn_model (const turn_t *self);
+//  That model takes no images; whether that is known.
+void turn_is_blind (turn_t *self);
+bool turn_knows_blind (const turn_t *self);
 
 //  argos_agent_watch.c
 //  Begins to watch a turn; looks at those that may have been idle for too long.

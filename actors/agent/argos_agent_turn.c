@@ -68,6 +68,8 @@ s_free (turn_t *self)
     json_decref (self->prompt);
     json_decref (self->chosen);
     json_decref (self->user);
+    json_decref (self->images);
+    json_decref (self->fetching);
     json_decref (self->rows);
     json_decref (self->unknown);
     json_decref (self->queued);
@@ -172,6 +174,9 @@ s_reload (turn_t *self)
     self->scaffold = 0;
     free (self->begun);
     self->begun = NULL;
+    json_decref (self->images);
+    self->images = NULL;
+    self->image_bytes = 0;
     json_array_clear (self->rows);
     json_array_clear (self->unknown);
     free (self->error);

@@ -36,6 +36,37 @@ s_add_text_block (json_t *blocks, const json_t *content)
     free (text);
 }
 
+//  "data:TYPE;base64,DATA" as a block
+static void
+s_add_image_block (json_t *blocks, const char *url)
+{
+    const char *type = url + strlen ("data:"), *data = strchr (type, ',');
+    size_t size = strcspn (type, ";,");
+    if (data)
+        json_array_append_new (
+            blocks, json_pack ("{s:s, s:{s:s, s:s%, s:s}}", "type", "image", "source", "type",
+                        "base64", "media_type", type, size, "data", data + 1));
+}
+
+static void
+s_add_user (json_t *messages, const json_t *content)
+{
+    json_t *blocks = s_blocks (messages, "user");
+    size_t i;
+    json_t *part;
+    if (!json_is_array (content)) {
+        s_add_text_block (blocks, content);
+        return;
+    }
+    json_array_foreach (content, i, part) {
+        const json_t *url = json_object_get (part, "url");
+        if (argos_messages_is_image (url))
+            s_add_image_block (blocks, json_string_value (url));
+        else
+            s_add_text_block (blocks, json_object_get (part, "text"));
+    }
+}
+
 static void
 s_add_assistant (json_t *messages, const json_t *message, bool think)
 {
@@ -80,7 +111,7 @@ s_add_message (json_t *messages, argos_text_t *system, const json_t *message, bo
         free (text);
     }
     else
-        s_add_text_block (s_blocks (messages, "user"), content);
+        s_add_user (messages, content);
 }
 
 static json_t *

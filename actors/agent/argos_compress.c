@@ -159,6 +159,8 @@ s_stored (const json_t *row)
         if (json_is_string (value))
             json_object_set (copy, members[i], value);
     }
+    if (json_array_size (json_object_get (row, "attachments")))
+        json_object_set (copy, "attachments", json_object_get (row, "attachments"));
     const json_t *calls = json_object_get (row, "tool_calls");
     if (!json_array_size (calls))
         return copy;

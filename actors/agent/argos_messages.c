@@ -17,6 +17,7 @@ static const char s_damaged[] =
 typedef struct {
     json_t *out;  //  Messages so far
     json_t *open; //  {call id: true when its arguments were damaged}, calls without a result
+    const json_t *images; //  {blob: data URL or words}; borrowed, NULL = none
 } s_repair_t;
 
 static void
@@ -82,6 +83,36 @@ s_merge (json_t *first, json_t *second)
     json_array_extend (list, more);
     json_decref (more);
     return list;
+}
+
+bool
+argos_messages_is_image (const json_t *image)
+{
+    return json_is_string (image) && strncmp (json_string_value (image), "data:", 5) == 0;
+}
+
+//  The content of a user's row with its images, new
+static json_t *
+s_with_images (const s_repair_t *self, const json_t *row, json_t *content)
+{
+    size_t i;
+    json_t *attachment, *shown = json_incref (content);
+    json_array_foreach (json_object_get (row, "attachments"), i, attachment) {
+        const char *blob = json_string_value (json_object_get (attachment, "blob"));
+        json_t *image = blob ? json_object_get (self->images, blob) : NULL;
+        json_t *grown = NULL;
+        if (argos_messages_is_image (image)) {
+            grown = s_as_list (shown);
+            json_array_append_new (grown, json_pack ("{s:s, s:O}", "type", "image", "url", image));
+        }
+        else if (json_is_string (image))
+            grown = s_merge (shown, image);
+        if (!grown)
+            continue;
+        json_decref (shown);
+        shown = grown;
+    }
+    return shown;
 }
 
 static void
@@ -180,9 +211,9 @@ s_push_tool (s_repair_t *self, const json_t *row, const json_t *content)
 }
 
 json_t *
-argos_messages_repair (const json_t *rows)
+argos_messages_repair (const json_t *rows, const json_t *images)
 {
-    s_repair_t self = { json_array (), json_object () };
+    s_repair_t self = { json_array (), json_object (), images };
     size_t i;
     json_t *row;
     json_array_foreach (rows, i, row) {
@@ -196,7 +227,12 @@ argos_messages_repair (const json_t *rows)
             s_push_assistant (&self, content, row);
         else if (strcmp (role, "tool") == 0)
             s_push_tool (&self, row, content);
-        else if ((strcmp (role, "user") == 0 || strcmp (role, "system") == 0) && content)
+        else if (strcmp (role, "user") == 0 && content) {
+            json_t *shown = s_with_images (&self, row, content);
+            s_push_plain (&self, role, shown);
+            json_decref (shown);
+        }
+        else if (strcmp (role, "system") == 0 && content)
             s_push_plain (&self, role, content);
     }
     s_close_calls (&self);

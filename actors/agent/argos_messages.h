@@ -5,11 +5,17 @@
 //  arguments are compact JSON objects with sorted members (so that a replay has the same bytes).
 //  The members reasoning_content and _thinking of an assistant message with calls are kept: some
 //  providers want back what they have thought.
+//
+//  A row of the user may have `attachments` (as in turn.request). What there is of an image is
+//  looked up by its blob: a data URL makes the content a list of {"type":"text","text"} and
+//  {"type":"image","url"}, which each wire puts into its own form; other words are added to the
+//  text.
 
 #ifndef ARGOS_MESSAGES_H
 #define ARGOS_MESSAGES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 //  What a request leaves out because a server can't take it
@@ -21,6 +27,7 @@
 #define ARGOS_ADJUST_EFFORT 32u    //  How much it is to think
 #define ARGOS_ADJUST_CACHE 64u     //  Marks for prompt caches
 #define ARGOS_ADJUST_SAMPLING 128u //  How it is to choose its words
+#define ARGOS_ADJUST_IMAGES 256u   //  Images: their notes have to do
 
 //  What is asked of a provider. All borrowed.
 
@@ -39,8 +46,11 @@ typedef struct {
 } argos_request_t;
 
 //  A new array of {role, content, tool_calls?, tool_call_id?} from rows as session.load gives them;
-//  the caller's.
-json_t *argos_messages_repair (const json_t *rows);
+//  the caller's. images: {blob: a data URL, or words that stand for it}; NULL = none.
+json_t *argos_messages_repair (const json_t *rows, const json_t *images);
+
+//  Whether that is an image of a data URL, not words that stand for it.
+bool argos_messages_is_image (const json_t *image);
 
 //  The text of a message's content (a string, or the text parts of a list joined with LF), new.
 char *argos_messages_text (const json_t *content);

@@ -44,6 +44,24 @@ s_tools (const json_t *tools, bool plain)
     return list;
 }
 
+//  Parts of a content in the form of this wire, new
+static json_t *
+s_parts (const json_t *content)
+{
+    json_t *list = json_array ();
+    size_t i;
+    json_t *part;
+    json_array_foreach (content, i, part) {
+        json_t *url = json_object_get (part, "url");
+        if (argos_messages_is_image (url))
+            json_array_append_new (
+                list, json_pack ("{s:s, s:{s:O}}", "type", "image_url", "image_url", "url", url));
+        else
+            json_array_append (list, part);
+    }
+    return list;
+}
+
 //  What is not of this wire, or was refused, is left out
 static void
 s_add_messages (json_t *list, const json_t *messages, unsigned adjust)
@@ -51,10 +69,11 @@ s_add_messages (json_t *list, const json_t *messages, unsigned adjust)
     size_t i;
     json_t *message;
     json_array_foreach (messages, i, message) {
+        const json_t *content = json_object_get (message, "content");
         bool thought =
             json_object_get (message, "_thinking") ||
             (json_object_get (message, "reasoning_content") && (adjust & ARGOS_ADJUST_THINKING));
-        if (!thought) {
+        if (!thought && !json_is_array (content)) {
             json_array_append (list, message);
             continue;
         }
@@ -62,6 +81,8 @@ s_add_messages (json_t *list, const json_t *messages, unsigned adjust)
         json_object_del (copy, "_thinking");
         if (adjust & ARGOS_ADJUST_THINKING)
             json_object_del (copy, "reasoning_content");
+        if (json_is_array (content))
+            json_object_set_new (copy, "content", s_parts (content));
         json_array_append_new (list, copy);
     }
 }

@@ -58,6 +58,13 @@ static const char *const s_members[] = { "max_completion_tokens", "max_tokens", 
     "presence_penalty", "frequency_penalty", "seed", "stop", NULL };
 static const char *const s_request[] = { "unknown parameter", "unsupported parameter",
     "unrecognized request argument", "invalid_request_error", NULL };
+static const char *const s_bad_image[] = { "image exceeds", "image_too_large", "image too large",
+    "image is too large", "image size", "image dimensions", "could not process image",
+    "unable to process input image", "invalid image data", "invalid_image", "image_parse_error",
+    "unsupported image", NULL };
+static const char *const s_no_images[] = { "image input", "image_url", "support image",
+    "support vision", "not a multimodal model", "not a vision model", "content must be a string",
+    NULL };
 static const char *const s_limit[] = { "usage limit", "quota", "limit exceeded", NULL };
 static const char *const s_transient[] = { "try again", "retry", "resets at", "reset in", "wait",
     "requests remaining", "periodic", "window", NULL };
@@ -161,6 +168,16 @@ s_by_client_status (int status, const char *text)
     }
 }
 
+//  Such words mean that also with a status of the server's own failures
+static bool
+s_by_image (int status, const char *text, argos_provider_class_t *ret_class)
+{
+    bool told = status == 400 || status == 404 || status == 413 || status == 415 || status == 422 ||
+                status == 500 || status == 501;
+    *ret_class = s_has (text, s_bad_image) ? ARGOS_PE_IMAGE : ARGOS_PE_NO_IMAGES;
+    return told && (*ret_class == ARGOS_PE_IMAGE || s_has (text, s_no_images));
+}
+
 argos_provider_class_t
 argos_provider_classify (int status, const char *type, const char *message)
 {
@@ -168,8 +185,11 @@ argos_provider_classify (int status, const char *type, const char *message)
     int length = snprintf (text, sizeof text, "%s %s", type, message);
     for (int i = 0; i < length && text[i]; i++)
         text[i] = (char) tolower ((unsigned char) text[i]);
+    argos_provider_class_t class;
     if (status < 100 || status > 599)
         status = 0;
+    if (s_by_image (status, text, &class))
+        return class;
     if (status == 503 || status == 529)
         return ARGOS_PE_OVERLOADED;
     if (status >= 500)
@@ -189,7 +209,7 @@ argos_provider_class_name (argos_provider_class_t class)
         "model_not_found", "content_policy_blocked", "format_error", "unreachable", "not_found",
         "credentials", "provider_policy_blocked", "unsupported_parameter", "streaming_unsupported",
         "llama_cpp_grammar", "thinking_signature", "long_context_tier", "truncated", "empty_answer",
-        "unknown" };
+        "image_unsupported", "image_too_large", "unknown" };
     return class < ARGOS_PE_COUNT ? names[class] : "unknown";
 }
 

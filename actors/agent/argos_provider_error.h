@@ -35,6 +35,8 @@ typedef enum {
     ARGOS_PE_LONG_CONTEXT,     //  So long a conversation is another tariff
     ARGOS_PE_CUT_CALL,         //  A tool call was cut off by the output limit
     ARGOS_PE_EMPTY,            //  The answer has no text and no call
+    ARGOS_PE_NO_IMAGES,        //  The model, or the server, takes no images
+    ARGOS_PE_IMAGE,            //  An image is too large for it, or it can't read it
     ARGOS_PE_UNKNOWN,          //  Anything else
     ARGOS_PE_COUNT             //  How many classes there are
 } argos_provider_class_t;

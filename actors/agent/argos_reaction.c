@@ -42,6 +42,8 @@ static const struct {
     [ARGOS_PE_LONG_CONTEXT] = { .compress = true },
     [ARGOS_PE_CUT_CALL] = { 0 },
     [ARGOS_PE_EMPTY] = { .retry = true, .fallback = S_FIRST },
+    [ARGOS_PE_NO_IMAGES] = { .adjust = ARGOS_ADJUST_IMAGES },
+    [ARGOS_PE_IMAGE] = { .adjust = ARGOS_ADJUST_IMAGES },
     [ARGOS_PE_UNKNOWN] = { .retry = true, .fallback = S_LATE },
 };
 
@@ -81,6 +83,8 @@ argos_react (
     unsigned adjust =
         class == ARGOS_PE_PARAMETER ? s_of_parameter (error->parameter) : s_table[class].adjust;
     bool compress = s_table[class].compress || s_is_length (error, state);
+    if (class == ARGOS_PE_PAYLOAD && state->images)
+        adjust = ARGOS_ADJUST_IMAGES; //  They are most of it
     if (adjust & ~state->adjusted) {
         *ret_adjust = state->adjusted | adjust;
         return ARGOS_REACT_ADJUST;

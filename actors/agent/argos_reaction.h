@@ -26,6 +26,7 @@ typedef struct {
     bool fallback;     //  There is another provider
     unsigned adjusted; //  ARGOS_ADJUST_* that are left out already
     int compressions;  //  Of this turn
+    bool images;       //  The request had images
     bool large;        //  The conversation is so long that an unclear refusal may mean its length
 } argos_react_state_t;
 

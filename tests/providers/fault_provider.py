@@ -130,6 +130,11 @@ def limit(message, status=400, rows=20):
     return lambda body: error(status, message) if len(body["messages"]) >= rows else OK
 
 
+def sees(refusal):
+    """Refuses a request that has images."""
+    return lambda body: refusal if '"type": "image' in json.dumps(body["messages"]) else OK
+
+
 def late():
     return email.utils.formatdate(time.time() + 1, usegmt=True)
 
@@ -243,6 +248,14 @@ SCENARIOS = {
     "payload": [limit("Request too large", 413)],
     "tier": [limit("Extra usage is required for long context", 429)],
     "overflow_for_ever": [error(400, "prompt is too long")],
+    # Images: B18
+    "image": [OK],
+    "image_refused": [sees(error(400, "Invalid content type. image_url is only supported by certain models.")), OK],
+    "image_string": [sees(error(422, "messages[1].content must be a string")), OK],
+    "image_no_endpoint": [sees(error(404, "No endpoints found that support image input")), OK],
+    "image_too_large": [sees(error(400, "image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes")), OK],
+    "image_unreadable": [sees(error(400, "Could not process image")), OK],
+    "image_payload": [sees(error(413, "Request too large")), OK],
     # Parts and silence: B.10
     "length": [text("fine, ", "length"), text("thanks")],
     "length_for_ever": [text("more ", "length")],
@@ -257,6 +270,9 @@ SCENARIOS = {
     "filtered": [stream(chunk({}, "content_filter"))],
     # Anthropic: B.5
     "a_ok": [FINE],
+    "a_image": [FINE],
+    "a_image_too_large": [whole(400, {"type": "error", "error": {"type": "invalid_request_error", "message":
+                                      "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6 > 5"}}), FINE],
     "a_tools": [message(THOUGHT, use(1), stop="tool_use"), FINE],
     "a_empty_input": [message(use(0, ""), stop="tool_use"), FINE],
     "a_overloaded_event": [[SSE, event("error", error={"type": "overloaded_error", "message": "Overloaded"})], FINE],

@@ -24,7 +24,7 @@ s_results_stand_in_one_user_message (void **state)
         "\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"r1\"},"
         "{\"role\":\"user\",\"content\":\"more\"}]",
         0, NULL);
-    json_t *messages = argos_messages_repair (rows);
+    json_t *messages = argos_messages_repair (rows, NULL);
     argos_request_t request = {
         .model = "m", .system = "be", .messages = messages, .adjust = ARGOS_ADJUST_CACHE
     };

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "argos_anthropic.h"
 #include "argos_args.h"
 #include "argos_openai.h"
 
@@ -28,7 +29,7 @@ s_check_repair (const char *rows_text, const char *expected_text)
 {
     json_t *rows = s_json (rows_text), *expected = s_json (expected_text);
     json_t *before = json_deep_copy (rows);
-    json_t *repaired = argos_messages_repair (rows);
+    json_t *repaired = argos_messages_repair (rows, NULL);
     char *dump = json_dumps (repaired, JSON_COMPACT);
     if (!json_equal (repaired, expected))
         fail_msg ("got %s", dump);
@@ -38,6 +39,49 @@ s_check_repair (const char *rows_text, const char *expected_text)
     json_decref (before);
     json_decref (expected);
     json_decref (repaired);
+}
+
+//  What came with a row by reference is an image when it is at hand, else words, else its note
+static void
+s_images_stand_behind_their_text (void **state)
+{
+    json_t *rows = s_json ("[{\"role\":\"user\",\"content\":\"see\",\"attachments\":[{\"blob\":"
+                           "\"a\"},{\"blob\":\"b\"},"
+                           "{\"blob\":\"c\"}]},{\"role\":\"user\",\"content\":\"and\"}]");
+    json_t *images = s_json ("{\"a\":\"data:image/png;base64,AAAA\",\"b\":\"[too large]\"}");
+    json_t *words = s_json ("{\"b\":\"[too large]\"}");
+    json_t *shown = argos_messages_repair (rows, images);
+    json_t *plain = argos_messages_repair (rows, NULL);
+    json_t *hidden = argos_messages_repair (rows, words);
+    json_t *expected = s_json (
+        "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},"
+        "{\"type\":\"image\",\"url\":\"data:image/png;base64,AAAA\"},"
+        "{\"type\":\"text\",\"text\":\"[too large]\"},{\"type\":\"text\",\"text\":\"and\"}]}]");
+    (void) state;
+    assert_true (json_equal (shown, expected));
+    assert_string_equal (
+        json_string_value (json_object_get (json_array_get (plain, 0), "content")), "see\n\nand");
+    assert_string_equal (
+        json_string_value (json_object_get (json_array_get (hidden, 0), "content")),
+        "see\n\n[too large]\n\nand");
+    argos_request_t request = { .model = "m", .messages = shown };
+    char *body = argos_openai_request (&request, NULL);
+    assert_non_null (
+        strstr (body, "[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image_url\",\"image_url\":"
+                      "{\"url\":\"data:image/png;base64,AAAA\"}},{\"type\":\"text\""));
+    free (body);
+    body = argos_anthropic_request (&request);
+    assert_non_null (strstr (body,
+        "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\","
+        "\"data\":\"AAAA\"}},{\"type\":\"text\",\"text\":\"[too large]\"}"));
+    free (body);
+    json_decref (rows);
+    json_decref (images);
+    json_decref (words);
+    json_decref (shown);
+    json_decref (plain);
+    json_decref (hidden);
+    json_decref (expected);
 }
 
 #define CALL(id, name, args)                                                                       \
@@ -333,6 +377,7 @@ main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (s_messages_are_repaired),
+        cmocka_unit_test (s_images_stand_behind_their_text),
         cmocka_unit_test (s_every_call_gets_exactly_one_result),
         cmocka_unit_test (s_damaged_arguments_are_marked),
         cmocka_unit_test (s_the_bytes_of_a_request_are_fixed),

@@ -44,6 +44,8 @@ s_each_class_has_its_reactions (void **state)
         { ARGOS_PE_LONG_CONTEXT, "CCCF", "CCCF" },
         { ARGOS_PE_CUT_CALL, "F", "F" },
         { ARGOS_PE_EMPTY, "RRF", "B" },
+        { ARGOS_PE_NO_IMAGES, "AF", "AF" },
+        { ARGOS_PE_IMAGE, "AF", "AF" },
         { ARGOS_PE_UNKNOWN, "RRF", "RRB" },
     };
     static const char letters[] = { [ARGOS_REACT_FAIL] = 'F',

@@ -1,0 +1,148 @@
+"""Images that came with a message, as a model gets them: in the form of its wire, within limits; else their notes, and the turn goes on."""
+import base64
+import hashlib
+import struct
+import zlib
+
+import pytest
+
+from conftest import own_settings
+from test_provider_faults import FINE, Chat, Faults, settings
+
+pytestmark = own_settings
+
+
+def png(color):
+    """A picture of one pixel."""
+    def part(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    return (b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+            + part(b"IDAT", zlib.compress(b"\0" + bytes(color))) + part(b"IEND", b""))
+
+
+RED, GREEN = png((255, 0, 0)), png((0, 255, 0))
+
+
+def url(data, kind="image/png"):
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+@pytest.fixture(scope="module")
+def faults():
+    faults = Faults()
+    yield faults
+    faults.close()
+
+
+def chat_fixture(**options):
+    @pytest.fixture(scope="module")
+    def chat(faults):
+        chat = Chat(settings(faults, **{**options, "fallback": options.get("fallback", "").replace("PORT", str(faults.port))}))
+        yield chat
+        chat.close()
+    return chat
+
+
+openai = chat_fixture()
+anthropic = chat_fixture(kind="anthropic")
+standby = chat_fixture(fallback="fallback_providers:\n  - kind: openai\n    base_url: http://127.0.0.1:PORT/v1\n    model: standby\n"
+                                "    key: env:FAULT_KEY\n")
+
+
+def put(chat, data):
+    blob = "sha256:" + hashlib.sha256(data).hexdigest()
+    for offset in range(0, len(data), 1 << 18):
+        piece = base64.b64encode(data[offset:offset + (1 << 18)]).decode()
+        header = {"type": "blob.put", "to": "store", "durable": True}
+        assert chat.peer.ask(header, {"blob": blob, "size": len(data), "offset": offset, "data": piece})[0]["type"] == "accepted"
+    return blob
+
+
+def show(chat, words, *files, new=True, sized=True, model="m"):
+    """A message with these files; (the delivery, its stored rows)."""
+    chat.chats += new
+    header, body, _ = chat.message(words)
+    body["model"] = model
+    body["attachments"] = [{"blob": put(chat, data), "kind": "image", "name": "seen.png", **({"size": len(data)} if sized else {})} for data in files]
+    assert chat.peer.ask(header, body)[0]["type"] == "accepted"
+    data = chat.hear()
+    return data, chat.rows(data["run_id"])
+
+
+def images(body):
+    """Of each message of a request: what it has of images."""
+    found = []
+    for message in body["messages"]:
+        parts = message["content"] if isinstance(message["content"], list) else []
+        found.append([part.get("image_url", {}).get("url") or f"data:{part['source']['media_type']};base64,{part['source']['data']}"
+                      for part in parts if part["type"] in ("image", "image_url")])
+    return [urls for urls in found if urls]
+
+
+def said(body):
+    content = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
+def check_rows(rows):
+    """A note, the reference, and no bytes."""
+    assert "[attached image: seen.png" in rows[0]["content"] and "sha256:" in rows[0]["content"]
+    assert rows[0]["attachments"][0]["kind"] == "image" and "base64" not in str(rows)
+    assert [row["role"] for row in rows[:2]] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+def test_a_model_sees_them_now_and_in_later_turns(request, faults, wire):
+    chat = request.getfixturevalue(wire)
+    name = "image" if wire == "openai" else "a_image"
+    data, rows = show(chat, f"what is this? @{name}", RED, GREEN)
+    assert data["text"] == FINE
+    check_rows(rows)
+    first = faults.requests(name)[-1]
+    assert images(first) == [[url(RED), url(GREEN)]] and said(first).startswith("what is this?")
+    assert chat.ask(f"and now? @{name}", new=False)["text"] == FINE
+    second = faults.requests(name)[-1]
+    assert second["model"] == first["model"] == "m" and images(second) == images(first)
+    if wire == "openai":  # What was sent is sent again: caches of providers live on that
+        assert second["messages"][:len(first["messages"])] == first["messages"]
+    data, rows = show(chat, f"and this? @{name}", GREEN, new=False)
+    assert images(faults.requests(name)[-1]) == [[url(RED), url(GREEN)], [url(GREEN)]]
+
+
+@pytest.mark.parametrize("name, remembered", [
+    ("image_refused", True), ("image_string", True), ("image_no_endpoint", True),
+    ("image_too_large", False), ("image_unreadable", False), ("image_payload", False), ("a_image_too_large", False),
+])
+def test_what_is_refused_is_left_to_its_note(request, faults, name, remembered):
+    chat = request.getfixturevalue("anthropic" if name.startswith("a_") else "openai")
+    data, rows = show(chat, f"what is this? @{name}", RED, model=name)
+    assert data["text"] == FINE
+    check_rows(rows)
+    first, second = faults.requests(name)
+    assert images(first) == [[url(RED)]] and images(second) == []
+    assert "[attached image: seen.png" in said(second) and "not shown: the model does not take it" in said(second)
+    model, name = name, "a_image" if name.startswith("a_") else "image"
+    show(chat, f"another one @{name}", GREEN, model=model)
+    assert images(faults.requests(name)[-1]) == ([] if remembered else [[url(GREEN)]])
+
+
+def test_who_stands_in_gets_them_too(standby, faults):
+    assert show(standby, "what is this? @auth_401", RED)[0]["text"] == "standing in"
+    assert images(faults.requests("standby_auth_401")[-1]) == [[url(RED)]]
+
+
+def test_limits(openai, faults):
+    large = RED + bytes(4 << 20)
+    data, rows = show(openai, "what is this? @image", b"no picture at all", large, RED)
+    assert data["text"] == FINE
+    check_rows(rows)
+    body = faults.requests("image")[-1]
+    assert images(body) == [[url(RED)]]
+    assert "not shown: it is no PNG" in said(body) and "not shown: it is too large" in said(body)
+    data, _ = show(openai, "and now? @image", large, sized=False)  # Nobody says how large it is
+    assert data["text"] == FINE and "not shown: it is too large" in said(faults.requests("image")[-1])
+    many = [png((0, 0, number)) for number in range(10)]
+    show(openai, "many @image", *many)
+    body = faults.requests("image")[-1]
+    assert images(body) == [[url(data) for data in many[2:]]]
+    assert said(body).count("not shown: there are newer ones") == 2
