@@ -141,6 +141,16 @@ s_records (const argos_gateway_case_t *gateway)
     return records;
 }
 
+//  Whether it is one of the session, not of a task.
+
+static bool
+s_is_own (const argos_gateway_case_t *gateway, const argos_question_t *question)
+{
+    char session[ARGOS_SESSION_ID_MAX + 1];
+    argos_gateway_session (gateway, session);
+    return strcmp (question->session_id, session) == 0;
+}
+
 //  The oldest open question asked behind `after` (record NULL = from the first); kind NULL = any,
 //  mine = only those that who speaks may answer.
 
@@ -191,6 +201,8 @@ const char *
 argos_asked_run (const argos_gateway_case_t *gateway)
 {
     asked_t asked = s_next (gateway, NULL, false, NULL);
+    while (asked.record && !s_is_own (gateway, &asked.question))
+        asked = s_next (gateway, NULL, false, asked.record);
     return asked.record ? asked.question.run_id : "";
 }
 
@@ -426,17 +438,38 @@ s_press (const argos_gateway_case_t *gateway, json_t *parts)
         argos_cmd_say (gateway, parts, SAY_CLOSED);
 }
 
-//  A text is what was meant by a clarify: one of its options, or what is said.
+//  Whether the text answers that clarify: one of the session takes whatever is said, one of a task
+//  what it offers, and anything when it offers nothing.
+
+static bool
+s_takes (const argos_gateway_case_t *gateway, const argos_question_t *question, bool own)
+{
+    return s_is_own (gateway, question) == own &&
+           (own || !json_array_size (question->options) ||
+               argos_question_match (question, s_said (gateway)));
+}
+
+//  A text is what was meant by a clarify: one of its options, or what is said. The session's come
+//  before those of tasks.
 
 static bool
 s_clarify (const argos_gateway_case_t *gateway, json_t *parts)
 {
     const char *text = s_said (gateway);
-    asked_t asked = s_next (gateway, CLARIFY, true, NULL);
-    if (!asked.record || !text[strspn (text, " \t\r\n")])
+    asked_t asked = { .record = NULL };
+    if (!text[strspn (text, " \t\r\n")])
+        return false;
+    for (int own = 1; own >= 0 && !asked.record; own--) {
+        asked = s_next (gateway, CLARIFY, true, NULL);
+        while (asked.record && !s_takes (gateway, &asked.question, own))
+            asked = s_next (gateway, CLARIFY, true, asked.record);
+    }
+    if (!asked.record)
         return false;
     const char *choice = argos_question_match (&asked.question, text);
     s_answer (gateway, &asked, choice, choice ? NULL : text, 0, parts);
+    if (!s_is_own (gateway, &asked.question))
+        argos_cmd_say (gateway, parts, SAY_TASK_TOLD, asked.question.session_id);
     return true;
 }
 
@@ -449,13 +482,17 @@ argos_asked_needs (const argos_gateway_case_t *gateway)
         return 0;
     if (s_is_button (s_said (gateway)))
         return BIT (ASKED) | BIT (ASKED_TASKS);
-    unsigned word = s_word (s_said (gateway)) ? BIT (ASKED_TASKS) : 0;
+    //  The route knows whether the chat has tasks; without one a word may be meant for one still
+    bool tasks = gateway->fact[ARGOS_FACT_ROUTE]
+                     ? json_is_true (json_object_get (gateway->fact[ARGOS_FACT_ROUTE], "tasks"))
+                     : s_word (s_said (gateway)) != NULL;
+    unsigned task = tasks ? BIT (ASKED_TASKS) : 0;
     //  Only a turn asks, and while it waits it is in its lane
     json_array_foreach (
         json_object_get (gateway->fact[ARGOS_FACT_LANE], "messages"), index, message)
         if (strcmp (argos_cmd_text (message, "type"), "turn.request") == 0)
-            return BIT (LANE) | BIT (ASKED) | word;
-    return BIT (LANE) | word;
+            return BIT (LANE) | BIT (ASKED) | task;
+    return BIT (LANE) | task;
 }
 
 bool

@@ -3,10 +3,11 @@
 //  A question is a record (argos_question). It is answered by /approve and /deny, by a button (a
 //  message whose text is the id of an option), by a plain word while an approval waits, and a
 //  clarify by the next text of somebody who may answer. A background task asks in the chat that it
-//  was started in: it is answered there by command, word or button, never by a text. Each answer is
-//  the record with the version that was read and a side message to the turn, in one commit: who
-//  comes second is decided again and told so. What stops a session closes its questions in the same
-//  commit.
+//  was started in: it is answered there by command, word or button; a clarify also by the number or
+//  the label of what it offers, and when it offers nothing by the next text, unless the session
+//  itself asks. Each answer is the record with the version that was read and a side message to the
+//  turn, in one commit: who comes second is decided again and told so. What stops a session closes
+//  its questions in the same commit.
 
 #ifndef ARGOS_ASKED_H
 #define ARGOS_ASKED_H

@@ -21,7 +21,8 @@
 #define SAY_NOT_YOURS "⛔ That question is for somebody else."
 #define SAY_FASTER "Somebody was faster: that question has been answered."
 #define SAY_CLOSED "That question is not open any more."
-#define SAY_NOT_OFFERED "⚠️ \"%s\" is none of the choices here." //  Choice
+#define SAY_NOT_OFFERED "⚠️ \"%s\" is none of the choices here."       //  Choice
+#define SAY_TASK_TOLD "↪ That is for background task %s, which has asked." //  Task
 #define SAY_NOTHING_PENDING "Nothing is waiting for an approval here."
 #define SAY_EXEC_NOT "⚠️ /%s does not run: %s."           //  Command, reason
 #define SAY_EXEC_WORDS "⚠️ /%s takes no words behind it." //  Command
@@ -32,6 +33,10 @@
 #define SAY_EXEC_SILENT "✅ Done."
 #define SAY_USAGE "Usage: /%s %s" //  Command, arguments
 #define SAY_NO_SESSION "There is no session yet: say something first."
+
+#define SAY_NO_HOME                                                                                \
+    "📬 No home channel is set for %s yet: results that belong to no chat have nowhere to go. "  \
+    "`/sethome`, said in a chat, makes it the home." //  Platform
 
 //  Sessions
 #define SAY_NEW "✨ New session %s"            //  Id

@@ -59,6 +59,9 @@ argos_store_route_get (argos_store_t *self, argos_store_unit_t *unit)
         json_object_set_new (route, "tip", json_string (tip));
     }
     unit->result = json_pack ("{s:o?, s:o?}", "route", route, "session", session);
+    if (argos_store_number (
+            self, 0, ARGOS_SQL_ROUTE_TASKS, "s", argos_store_member (unit->body, "key")))
+        json_object_set_new (unit->result, "tasks", json_true ());
     return true;
 }
 

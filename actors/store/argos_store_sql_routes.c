@@ -44,6 +44,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_ROUTE_FORGET] = "DELETE FROM routes WHERE key = ?1 AND session_id = ?2",
     [ARGOS_SQL_ROUTE_ORPHAN] = "DELETE FROM routes WHERE session_id = ?1",
     [ARGOS_SQL_ROUTE_OTHER] = "SELECT 1 FROM routes WHERE session_id = ?1 LIMIT 1",
+    [ARGOS_SQL_ROUTE_TASKS] = "SELECT 1 FROM runs WHERE origin = ?1 AND kind IS NOT NULL"
+                              " AND state IS NULL LIMIT 1",
     [ARGOS_SQL_ROUTE_SUSPEND] = "UPDATE routes SET suspended = 1, resume_reason = ?2,"
                                 " resume_at = NULL, version = version + 1 WHERE key = ?1",
     [ARGOS_SQL_ROUTE_UNSUSPEND] = "UPDATE routes SET suspended = 0, resume_reason = NULL,"

@@ -200,6 +200,26 @@ def test_a_background_task_asks_in_its_chat_and_is_answered_there(both):
     chat.hear()
 
 
+def test_a_background_task_asks_in_its_chat_and_a_text_answers_it(both):
+    chat, agent = both
+    chat.say("/background choose")
+    assert "🔄" in chat.hear()["text"]
+    turn = agent.lease()
+    agent.ask(turn, kind="clarify", options=COLOURS, text="Which?")
+    prompt = chat.hear()
+    talk = chat.say("rather blue")  # It offers no such thing: said to the session
+    agent.finish(agent.lease(talk), "blue it is")
+    assert chat.hear()["text"] == "blue it is"
+    task = turn[2]["session_id"]
+    assert task in chat.ask("green")["text"]
+    again, meta, body = answered(chat, agent, turn)
+    assert (body["question_id"], body["choice"], body["by"]) == (question(prompt), "o2", chat.user)
+    assert record(chat, turn, question(prompt))["state"] == "answered" and chat.lane() == []
+    agent.finish(again, "chosen", [meta])
+    chat.hear()
+    assert agent.lease(chat.say("green"))[2]["text"] == "green"  # The task is over: a text is a text
+
+
 def elsewhere(chat, text):
     mine, user = chat.chat, chat.user
     chat.begin()

@@ -229,6 +229,74 @@ each_text_answers_what_it_means (void **state)
     }
 }
 
+//  Questions of tasks of this chat, and of another one
+
+#define TASK(id, options, chat)                                                                    \
+    "{'key':'bg_1/q_" id "','version':7,'updated_at':1764288000120,'value':{'id':'q_" id           \
+    "','kind':'clarify','session_id':'bg_1','run_id':'run_2','call_id':'c','text':'?','options'"   \
+    ":" options ",'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'" chat  \
+    "','user_id':'ann'},'deadline':1764288060000,'state':'open'}}"
+#define WITH_TASKS                                                                                 \
+    "{'route':{'key':'k','session_id':'s1','version':3},'session':{'id':'s1','message_count':4,"   \
+    "'version':9},'tasks':true}"
+
+static void
+a_text_answers_what_a_task_asks_here (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *route, *text, *asked, *tasks; //  What is known, and what is said
+        const char *types, *id, *choice;          //  Expected
+    } rows[] = {
+        { WITH_TASKS, "green", LIST (""), LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1")),
+            ANSWER " deliver.request", "q_eeeeeeeeeeee", "o2" },
+        { WITH_TASKS, "1", LIST (""), LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1")),
+            ANSWER " deliver.request", "q_eeeeeeeeeeee", "o1" },
+        //  What it does not offer is said to the session
+        { WITH_TASKS, "rather blue", LIST (""), LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1")), TURN,
+            "", "" },
+        { WITH_TASKS, "the one at the door", LIST (""), LIST (TASK ("eeeeeeeeeeee", "[]", "c1")),
+            ANSWER " deliver.request", "q_eeeeeeeeeeee", "" },
+        //  The session's own question comes first, whatever is older
+        { WITH_TASKS, "green", LIST (WORDS), LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1")), ANSWER,
+            "q_dddddddddddd", "" },
+        //  Asked elsewhere, or nowhere
+        { WITH_TASKS, "green", LIST (""), LIST (TASK ("eeeeeeeeeeee", COLOURS, "c2")), TURN, "",
+            "" },
+        { ROUTE, "green", LIST (""), LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1")), TURN, "", "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char types[512];
+        fixture_t self;
+        const char *facts[ARGOS_FACTS] = { F (ROUTE, rows[i].route), F (LANE, PARKED),
+            F (ASKED, rows[i].asked), F (ASKED_TASKS, rows[i].tasks) };
+        json_t *parts = s_say (&self, OPEN_DOOR, rows[i].text, facts);
+        const json_t *answer = s_body (parts, "question.answer");
+        s_types (parts, types, sizeof types);
+        if (strcmp (types, rows[i].types) != 0)
+            fail_msg ("row %zu: %s made %s", i, rows[i].text, types);
+        assert_string_equal (s_text (answer, "question_id"), rows[i].id);
+        assert_string_equal (s_text (answer, "choice"), rows[i].choice);
+        s_end (&self, parts);
+    }
+}
+
+//  A turn of the session that waits is still the one that runs, whatever a task asks.
+
+static void
+a_task_that_asks_hides_no_turn_that_waits (void **state)
+{
+    (void) state;
+    fixture_t self;
+    const char *facts[ARGOS_FACTS] = { F (ROUTE, WITH_TASKS), F (LANE, PARKED),
+        F (ASKED, LIST (A1)), F (ASKED_TASKS, LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1"))) };
+    json_t *parts = s_say (&self,
+        "{'gateway':{'allow_all_users':true},'display':{'busy_input_mode':'interrupt'}}",
+        "something else", facts);
+    assert_string_equal (s_text (s_body (parts, "turn.stop"), "run_id"), "run_1");
+    s_end (&self, parts);
+}
+
 static void
 the_reason_of_a_denial_goes_to_the_model_cut (void **state)
 {
@@ -349,6 +417,8 @@ main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_text_answers_what_it_means),
+        cmocka_unit_test (a_text_answers_what_a_task_asks_here),
+        cmocka_unit_test (a_task_that_asks_hides_no_turn_that_waits),
         cmocka_unit_test (the_reason_of_a_denial_goes_to_the_model_cut),
         cmocka_unit_test (what_stops_a_session_closes_its_questions),
         cmocka_unit_test (a_word_answers_what_was_asked_last),
