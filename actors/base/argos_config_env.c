@@ -36,6 +36,7 @@ typedef struct {
 static const row_t s_rows[] = {
     { "GATEWAY_ALLOWED_USERS", VALUE_LIST, "gateway.allowed_users" },
     { "GATEWAY_ALLOW_ALL_USERS", VALUE_FLAG, "gateway.allow_all_users" },
+    { "GATEWAY_HOME_NOTICE", VALUE_FLAG, "gateway.home_notice" },
     { "HERMES_MAX_ITERATIONS", VALUE_INT, "agent.max_iterations" },
     { "HERMES_GATEWAY_BUSY_INPUT_MODE", VALUE_TEXT, "display.busy_input_mode" },
     { "HERMES_GATEWAY_BUSY_ACK_ENABLED", VALUE_FLAG, "display.busy_ack_enabled" },

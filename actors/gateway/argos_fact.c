@@ -9,6 +9,7 @@
 #include "argos_busy.h"
 #include "argos_cmd.h"
 #include "argos_exec.h"
+#include "argos_first.h"
 #include "argos_gateway.h"
 #include "argos_hook_word.h"
 #include "argos_pairing.h"
@@ -118,6 +119,8 @@ static const argos_fact_row_t s_table[ARGOS_FACTS] = {
     [ARGOS_FACT_ASKED] = { "record.list", "store", STORE_TTL_MS, false, argos_cmd_ask_asked },
     [ARGOS_FACT_ASKED_TASKS] = { "record.list", "store", STORE_TTL_MS, false,
         argos_cmd_ask_asked_tasks },
+    [ARGOS_FACT_TOLD] = { "record.get", "store", STORE_TTL_MS, false, argos_first_ask_told },
+    [ARGOS_FACT_HOME] = { "record.get", "store", STORE_TTL_MS, false, argos_first_ask_home },
     [ARGOS_FACT_ACK] = { "record.get", "store", STORE_TTL_MS, false, argos_busy_ask_ack },
     [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
     [ARGOS_FACT_LIST] = { "session.list", "store", STORE_TTL_MS, false, argos_cmd_ask_list },

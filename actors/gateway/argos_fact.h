@@ -20,6 +20,8 @@ typedef enum {
     ARGOS_FACT_LANE,            //  lane.list of service turn, key = the session
     ARGOS_FACT_ASKED,           //  record.list of the questions of the session
     ARGOS_FACT_ASKED_TASKS,     //  record.list of the questions of background tasks
+    ARGOS_FACT_TOLD,            //  record.get: whether this platform was told about /sethome
+    ARGOS_FACT_HOME,            //  record.get of the home of this platform
     ARGOS_FACT_ACK,             //  record.get: whether this chat was told what its messages do
     ARGOS_FACT_AGENT,           //  agent.status
     ARGOS_FACT_LIST,            //  session.list of who speaks

@@ -9,6 +9,7 @@
 #include "argos_busy.h"
 #include "argos_command.h"
 #include "argos_expire.h"
+#include "argos_first.h"
 #include "argos_gate.h"
 #include "argos_header.h"
 #include "argos_parts.h"
@@ -151,7 +152,7 @@ argos_gateway_needs (const argos_gateway_case_t *self)
         return needs;
     if (!s_is_api (self))
         needs |= ARGOS_FACT_BIT (ARGOS_FACT_SETTING) | argos_asked_needs (self) |
-                 argos_busy_needs (self);
+                 argos_busy_needs (self) | argos_first_needs (self);
     if (!*session && (argos_gateway_life (self, NULL) != ARGOS_LIFE_KEEP ||
                          argos_life_begun (self->fact[ARGOS_FACT_ROUTE]) != ARGOS_LIFE_KEEP))
         needs |= ARGOS_FACT_BIT (ARGOS_FACT_LANE); //  A session that works is alive
@@ -216,9 +217,11 @@ argos_gateway_decide (const argos_gateway_case_t *self)
     if (!argos_gate_passes (self))
         return argos_gate_parts (self, true);
     json_t *parts = json_array ();
-    if (!argos_command_step (self, parts) && (s_is_api (self) || !argos_asked_step (self, parts)))
+    if (!argos_command_step (self, parts) && (s_is_api (self) || !argos_asked_step (self, parts))) {
         //  Ordinary text: a turn at the end of its lane
+        argos_first_step (self, parts);
         argos_busy_step (self, text ? text : "", parts);
+    }
     return parts;
 }
 

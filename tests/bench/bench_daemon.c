@@ -20,10 +20,11 @@
 
 #define READY_MS 30000
 
-static const char settings[] = "http: {max_concurrent_runs: 0}\n"
-                               "gateway: {queue_max: 1000, allow_all_users: true}\n"
-                               "display: {busy_input_mode: queue, busy_ack_enabled: false}\n"
-                               "log: {level: info}\n";
+static const char settings[] =
+    "http: {max_concurrent_runs: 0}\n"
+    "gateway: {queue_max: 1000, allow_all_users: true, home_notice: false}\n"
+    "display: {busy_input_mode: queue, busy_ack_enabled: false}\n"
+    "log: {level: info}\n";
 
 pid_t
 bench_spawn (char *const *argv, int *ret_stdin, int *ret_stdout, bool errors)

@@ -63,7 +63,7 @@ class Argosd:
         kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and name != "ARGOS_HOME"}
         #  Who may speak is what test_allow.py is about, what a message does to a running turn test_busy.py
         return {**kept, "GATEWAY_ALLOW_ALL_USERS": "true", "HERMES_GATEWAY_BUSY_INPUT_MODE": "queue",
-                "HERMES_GATEWAY_BUSY_ACK_ENABLED": "false"}
+                "HERMES_GATEWAY_BUSY_ACK_ENABLED": "false", "GATEWAY_HOME_NOTICE": "false"}
 
     def launch(self, *arguments, env=None):
         """Start the process without waiting for it. The port of the API is any free one, unless an argument names it."""

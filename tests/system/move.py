@@ -200,7 +200,7 @@ def demonstrate(folder, place, running):
     here, there = folder / "a", folder / "b"
     here.mkdir(mode=0o700)
     broker = f"tcp://{place.host}:{free_port(place.host)}"
-    (here / "argos.yaml").write_text(f"bind: [ipc, \"{broker}\"]\nlog: {{level: warn}}\nplatforms: {{pipe: {{allow_all_users: true}}}}\ndisplay: {{busy_input_mode: queue, busy_ack_enabled: false}}\n")
+    (here / "argos.yaml").write_text(f"bind: [ipc, \"{broker}\"]\nlog: {{level: warn}}\nplatforms: {{pipe: {{allow_all_users: true}}}}\ngateway: {{home_notice: false}}\ndisplay: {{busy_input_mode: queue, busy_ack_enabled: false}}\n")
     running["core"] = start_core(here)
     stays, moves = Chats(place.host, "stay"), Chats(place.host, "move")
     local = f"ipc://{here}/run/broker.sock"
@@ -225,7 +225,7 @@ def demonstrate(folder, place, running):
         time.sleep(0.1)
     say("the agent here is drained: new turns go to the second host, its last one has ended")
 
-    (here / "argos.yaml").write_text(f"nodes: {{core: {{actors: [core, tools, gateway, api], bind: [ipc, \"{broker}\"]}}}}\nlog: {{level: warn}}\nplatforms: {{pipe: {{allow_all_users: true}}}}\ndisplay: {{busy_input_mode: queue, busy_ack_enabled: false}}\n")
+    (here / "argos.yaml").write_text(f"nodes: {{core: {{actors: [core, tools, gateway, api], bind: [ipc, \"{broker}\"]}}}}\nlog: {{level: warn}}\nplatforms: {{pipe: {{allow_all_users: true}}}}\ngateway: {{home_notice: false}}\ndisplay: {{busy_input_mode: queue, busy_ack_enabled: false}}\n")
     code = running["core"].end(signal.SIGUSR1)
     assert code == 75, f"planned restart: {code}"
     running["core"] = start_core(here)

@@ -132,6 +132,37 @@ def test_nobody_makes_an_event_of_our_own(daemon):
     people.peer.close()
 
 
+def test_an_account_has_a_door_of_its_own(daemon):
+    people = start(daemon, "platforms: {test: {accounts: {work: {allowed_users: [ann], unauthorized_dm_behavior: ignore}}}}\n")
+    work = People(daemon, "test.work")
+    refused, run = work.say("let me in", user="bob"), work.say("hello", user="ann")
+    assert work.hear()["run_id"] == run  # And bob hears nothing
+    work.settle()
+    assert work.run(refused) is None
+    people.say("hello", user="ann")
+    assert "pairing approve" in people.hear_from("ann")
+    work.peer.close()
+    people.peer.close()
+    assert daemon.stop() == 0
+
+
+def test_the_first_conversation_of_a_platform_is_told_about_its_home_once(daemon):
+    people = start(daemon, "platforms: {test: {allow_all_users: true}, other: {allow_all_users: true}}\n", GATEWAY_HOME_NOTICE="true")
+    people.say("hello", user="ann")
+    assert "📬" in (notice := people.hear())["text"] and "/sethome" in notice["text"] and notice["chat_id"] == "ann"
+    assert people.hear_from("ann").endswith("hello")
+    run = people.say("hello", user="bob")
+    assert people.hear()["run_id"] == run
+    assert people.read("record.get", {"space": "told", "key": "home:test"})["record"]["value"]
+    other = People(daemon, "other.main")
+    assert "✅ Home channel set" in other.ask("/sethome", user="cat")["text"]
+    run = other.say("hello", user="cat")
+    assert other.hear()["run_id"] == run  # It has a home: nothing to tell
+    other.peer.close()
+    people.peer.close()
+    assert daemon.stop() == 0
+
+
 def test_a_policy_that_opens_a_platform_says_so(daemon):
     (daemon.home / "argos.yaml").write_text("platforms:\n  test:\n    dm_policy: open\n")
     daemon.launch(env=CLOSED)
