@@ -241,16 +241,35 @@ s_lets_in (const json_t *block)
 //  Types of chats that have a block of their own in that of a platform
 static const char *const s_types[] = { "dm", "group", "channel", "forum", "thread" };
 
-//  The block of a platform (number 0) and those of the types of chats in it; NULL = it has none,
-//  and *ret_more false = there is no such number.
+//  The next block of a platform in which rules may stand: its own, those of its types of chats, and
+//  those of its accounts. s_next_block returns it; NULL behind the last.
+
+typedef struct {
+    const json_t *platform; //  Whose
+    size_t type;            //  The next of s_types, 0 = the platform itself, and one more each
+    void *account;          //  The next account
+    char path[128];         //  Of the block that was returned last: "" or "group."
+} blocks_t;
 
 static const json_t *
-s_block (const json_t *platform, size_t number, bool *ret_more)
+s_next_block (blocks_t *self)
 {
-    *ret_more = number <= sizeof s_types / sizeof *s_types;
-    if (!number || !*ret_more)
-        return *ret_more ? platform : NULL;
-    return json_object_get (platform, s_types[number - 1]);
+    json_t *accounts = json_object_get (self->platform, "accounts");
+    *self->path = 0;
+    if (!self->type++)
+        return self->platform;
+    while (self->type - 2 < sizeof s_types / sizeof *s_types) {
+        const char *type = s_types[self->type++ - 2];
+        snprintf (self->path, sizeof self->path, "%s.", type);
+        if (json_object_get (self->platform, type))
+            return json_object_get (self->platform, type);
+    }
+    self->account = self->account ? json_object_iter_next (accounts, self->account)
+                                  : json_object_iter (accounts);
+    if (!self->account)
+        return NULL;
+    snprintf (self->path, sizeof self->path, "accounts.%s.", json_object_iter_key (self->account));
+    return json_object_iter_value (self->account);
 }
 
 int
@@ -262,14 +281,14 @@ argos_allow_check (const json_t *config, char *path, size_t size)
     if (json_is_true (s_general (config, "allow_all_users")))
         return 0;
     json_object_foreach (json_object_get (config, "platforms"), name, platform) {
-        bool all = json_is_true (json_object_get (platform, "allow_all_users")), more = true;
-        for (size_t i = 0; !all && more; i++) {
-            const json_t *block = s_block (platform, i, &more);
+        bool all = json_is_true (json_object_get (platform, "allow_all_users"));
+        blocks_t blocks = { .platform = platform };
+        const json_t *block;
+        while (!all && (block = s_next_block (&blocks))) {
             const char *policy = s_open_policy (block);
             if (!policy || json_is_true (json_object_get (block, "allow_all_users")))
                 continue;
-            snprintf (path, size, "platforms.%s.%s%s%s", name, i ? s_types[i - 1] : "",
-                i ? "." : "", policy);
+            snprintf (path, size, "platforms.%s.%s%s", name, blocks.path, policy);
             return -1;
         }
     }
@@ -285,9 +304,10 @@ argos_allow_is_unset (const json_t *config)
         s_is_list (s_general (config, "allowed_users")))
         return false;
     json_object_foreach (json_object_get (config, "platforms"), name, platform) {
-        bool more = true;
-        for (size_t i = 0; more; i++)
-            if (s_lets_in (s_block (platform, i, &more)))
+        blocks_t blocks = { .platform = platform };
+        const json_t *block;
+        while ((block = s_next_block (&blocks)))
+            if (s_lets_in (block))
                 return false;
     }
     return true;

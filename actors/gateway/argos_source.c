@@ -33,9 +33,17 @@ argos_source_setting (const json_t *config, const json_t *source, const char *na
 {
     const json_t *platforms = json_object_get (config, "platforms");
     const json_t *platform = json_object_get (platforms, argos_source_text (source, "platform"));
+    const json_t *accounts = json_object_get (platform, "accounts");
+    const json_t *account = json_object_get (accounts, argos_source_text (source, "account"));
     const char *type = argos_source_text (source, "chat_type");
-    const json_t *value = json_object_get (json_object_get (platform, *type ? type : "dm"), name);
-    return value ? value : json_object_get (platform, name);
+    const json_t *places[] = { json_object_get (account, *type ? type : "dm"), account,
+        json_object_get (platform, *type ? type : "dm"), platform };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const json_t *value = json_object_get (places[i], name);
+        if (value)
+            return value;
+    }
+    return NULL;
 }
 
 bool

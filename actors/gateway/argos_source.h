@@ -20,8 +20,9 @@ const char *argos_source_participant (const json_t *source);
 //  Whether it is a chat of two; a source without chat_type is.
 bool argos_source_is_direct (const json_t *source);
 
-//  What the configuration says for source: platforms.<platform>.<chat type>.<name>, else
-//  platforms.<platform>.<name>; NULL when it is not set there. Borrowed.
+//  What the configuration says for source: platforms.<platform>.accounts.<account>.<chat
+//  type>.<name>, else that without the chat type, else both without the account; NULL when it is
+//  not set there. Borrowed.
 const json_t *argos_source_setting (const json_t *config, const json_t *source, const char *name);
 
 //  The same as a bool (absent: false) and as a text (absent: "").

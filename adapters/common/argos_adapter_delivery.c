@@ -127,9 +127,15 @@ const char *
 argos_delivery_policy (const argos_delivery_t *self)
 {
     const argos_adapter_t *adapter = self->adapter;
-    const char *wish =
-        argos_setting_text (adapter->settings, adapter->kind->name, NULL, "when_unknown");
-    return wish ? wish : "resend_marked";
+    const json_t *block = argos_setting_at (adapter->settings, "platforms");
+    block = json_object_get (block, adapter->kind->name);
+    //  Of the chat, of the account, of the platform: the first that says something decides
+    const json_t *places[] = { json_object_get (json_object_get (block, "chats"), self->chat_id),
+        json_object_get (json_object_get (block, "accounts"), adapter->account), block };
+    const json_t *wish = NULL;
+    for (size_t i = 0; !wish && i < sizeof places / sizeof *places; i++)
+        wish = argos_setting (places[i], NULL, NULL, "when_unknown");
+    return wish ? json_string_value (wish) : "resend_marked";
 }
 
 //  Whether the chat is to hear that something may be missing. A report about a report, or about a

@@ -52,6 +52,14 @@ def test_07_a_report_that_is_lost_as_well_is_in_the_ledger(telegram, person, rea
     assert "one" in listed and "may be missing" in listed
 
 
+@pytest.mark.platform("when_unknown: report", f'chats: {{"{ANA}": {{when_unknown: drop}}}}')
+def test_07_or_as_it_is_said_for_that_chat(telegram, person):
+    telegram.faults.add("sendMessage", "drop_after", times=1)
+    assert person.receipt(person.deliver(ANA, "one"))["state"] == "unknown"
+    assert person.receipt(person.deliver(ANA, "two"))["state"] == "sent"
+    assert telegram.texts(ANA) == ["one", "two"]
+
+
 @pytest.mark.platform("when_unknown: drop")
 def test_07_or_it_is_let_go(telegram, person):
     telegram.faults.add("sendMessage", "drop_after", times=1)

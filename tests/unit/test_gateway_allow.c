@@ -106,6 +106,15 @@ static const struct {
     { AT ("'allowed_users':['lasting']"), FROM (ME ",'user_id_alt':'lasting'"), false, true,
         "allowed_users" },
     { AT ("'allowed_users':['U']"), FROM (ME), false, false, "allowed_users" },
+    //  What an account says counts for that account only
+    { AT ("'allowed_users':['u'],'accounts':{'work':{'allowed_users':['other']}}"),
+        FROM (ME ",'account':'work'"), false, false, "allowed_users" },
+    { AT ("'allowed_users':['u'],'accounts':{'work':{'allowed_users':['other']}}"),
+        FROM (ME ",'account':'main'"), false, true, "allowed_users" },
+    { AT ("'accounts':{'work':{'allow_all_users':true}}"), FROM (ME ",'account':'work'"), false,
+        true, "allow_all_users" },
+    { AT ("'accounts':{'work':{'allow_all_users':true}}"), FROM (ME ",'account':'main'"), false,
+        false, "no_list" },
     { AT ("'allowed_users':['u']"), FROM (",'user_id':'uu'"), false, false, "allowed_users" },
     { AT ("'group_allowed_users':['u']"), GROUP (ME), false, true, "allowed_users" },
     { AT ("'group_allowed_users':['u']"), FROM (ME), false, false, "allowed_users" },
@@ -221,6 +230,16 @@ every_row_of_what_a_stranger_gets (void **state)
             FROM (ME), true },
         { "{'platforms':{'email':{'unauthorized_dm_behavior':'pair'}}}",
             "{'platform':'email','chat_type':'dm','user_id':'u@x.org'}", true },
+        //  That of the account before it
+        { AT ("'unauthorized_dm_behavior':'pair','accounts':{'work':{'unauthorized_dm_behavior':"
+              "'ignore'}}"),
+            FROM (ME ",'account':'work'"), false },
+        { AT ("'unauthorized_dm_behavior':'pair','accounts':{'work':{'unauthorized_dm_behavior':"
+              "'ignore'}}"),
+            FROM (ME ",'account':'main'"), true },
+        { AT ("'dm':{'unauthorized_dm_behavior':'ignore'},'accounts':{'work':{"
+              "'unauthorized_dm_behavior':'pair'}}"),
+            FROM (ME ",'account':'work'"), true },
         //  Then e-mail, where everybody can write
         { "{}", "{'platform':'email','chat_type':'dm','user_id':'u@x.org'}", false },
         { "{'unauthorized_dm_behavior':'pair'}",
@@ -277,6 +296,10 @@ an_open_policy_needs_the_switch_beside_it (void **state)
         { AT ("'dm':{'dm_policy':'open'}"), "platforms.slack.dm.dm_policy", true },
         { AT ("'thread':{'group_policy':'open'}"), "platforms.slack.thread.group_policy", true },
         { AT ("'thread':{'group_policy':'open','allow_all_users':true}"), "", false },
+        { AT ("'accounts':{'a':{},'work':{'group_policy':'open'}}"),
+            "platforms.slack.accounts.work.group_policy", true },
+        { AT ("'accounts':{'work':{'group_policy':'open','allow_all_users':true}}"), "", false },
+        { AT ("'accounts':{'work':{'allowed_users':['x']}}"), "", false },
         { AT ("'group':{'allowed_users':['x']}"), "", false },
         { AT ("'allowed_users':['x']"), "", false },
         { AT ("'group_allowed_chats':['x']"), "", false },
