@@ -2,7 +2,10 @@
 //
 //  Invariant: the table is what was in the folder at the last look; a look follows each event of
 //  the folder, and nobody is let in but by the table. A handshake costs one look-up. When the
-//  folder is taken away all keys are gone. Limits: see the header.
+//  folder is taken away all keys are gone. libzmq keeps the pipe by which a connection asked for as
+//  long as that connection lives, two queues of 16 KiB: so the socket that was asked is replaced a
+//  while after the first handshake, and closed, with its pipes, when none of those handshakes can
+//  be under way any more. Limits: see the header.
 
 #include "argos_auth_actor.h"
 
@@ -14,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <uthash.h>
@@ -24,15 +28,30 @@
 #define FRAMES_MAX (ARGOS_ZAP_FRAMES + 1) //  One more, so that too many are seen
 #define TURN_MAX 64                       //  Handshakes in a turn
 #define AGAIN_MS 200                      //  After this the folder is looked for again
+#define RENEW_MS 6000                     //  Longer than a handshake may take
+#define TRIM_PART 6                       //  After this part of it libzmq has forgotten a socket
 
 typedef struct {
     argos_key_record_t record; //  As read
     UT_hash_handle hh;         //  By public key
 } known_t;
 
+//  What is done to give back what libzmq keeps for a handshake, in turn
+
+typedef enum {
+    RENEWAL_REPLACE, //  A new socket gets the address
+    RENEWAL_CLOSE,   //  The one before goes; libzmq takes its pipes down some time later
+    RENEWAL_TRIM     //  Their memory goes back to the system
+} renewal_t;
+
 typedef struct {
     zsock_t *pipe;         //  To the owner
     void *zap;             //  REP: libzmq asks
+    void *last;            //  The one before, not closed yet; NULL = none
+    int renew_ms;          //  As configured
+    renewal_t renewal;     //  What comes next to it
+    int64_t renew_at;      //  and when, mono msec; 0 = never: nobody has asked
+    bool used;             //  Whether zap was asked
     void *broker;          //  PAIR: the broker
     char folder[PATH_MAX]; //  HOME/keys
     int inotify;           //  Events of the folder
@@ -114,6 +133,22 @@ s_watch (auth_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  What comes in
 
+//  A socket that is bound nowhere. NULL when there is none left.
+
+static void *
+s_open (int type)
+{
+    int none = 0;
+    void *socket = zmq_socket (zsys_init (), type);
+    if (!socket)
+        return NULL;
+    zmq_setsockopt (socket, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt (socket, ZMQ_SNDTIMEO, &none, sizeof none);
+    zmq_setsockopt (socket, ZMQ_SNDHWM, &none, sizeof none);
+    zmq_setsockopt (socket, ZMQ_RCVHWM, &none, sizeof none);
+    return socket;
+}
+
 //  Takes all events that are there; they may be many for one change.
 
 static void
@@ -138,23 +173,23 @@ s_take_events (auth_t *self)
 }
 
 static void
-s_answer (auth_t *self, const argos_zap_request_t *request, const known_t *known)
+s_answer (void *zap, const argos_zap_request_t *request, const known_t *known)
 {
     const char *status = known ? "200" : request->status;
     const char *text = known ? "OK" : request->text;
     const char *user = known ? known->record.name : "";
-    zmq_send (self->zap, "1.0", 3, ZMQ_SNDMORE);
-    zmq_send (self->zap, request->id, request->id_size, ZMQ_SNDMORE);
-    zmq_send (self->zap, status, 3, ZMQ_SNDMORE);
-    zmq_send (self->zap, text, strlen (text), ZMQ_SNDMORE);
-    zmq_send (self->zap, user, strlen (user), ZMQ_SNDMORE);
-    zmq_send (self->zap, "", 0, 0);
+    zmq_send (zap, "1.0", 3, ZMQ_SNDMORE);
+    zmq_send (zap, request->id, request->id_size, ZMQ_SNDMORE);
+    zmq_send (zap, status, 3, ZMQ_SNDMORE);
+    zmq_send (zap, text, strlen (text), ZMQ_SNDMORE);
+    zmq_send (zap, user, strlen (user), ZMQ_SNDMORE);
+    zmq_send (zap, "", 0, 0);
 }
 
 //  One request of libzmq. False when there is none.
 
 static bool
-s_take_request (auth_t *self)
+s_take_request (auth_t *self, void *zap)
 {
     zmq_msg_t messages[FRAMES_MAX];
     argos_zap_frame_t frames[FRAMES_MAX];
@@ -164,7 +199,7 @@ s_take_request (auth_t *self)
     for (int more = 1; more;) {
         zmq_msg_t message;
         zmq_msg_init (&message);
-        if (zmq_msg_recv (&message, self->zap, ZMQ_DONTWAIT) < 0) {
+        if (zmq_msg_recv (&message, zap, ZMQ_DONTWAIT) < 0) {
             zmq_msg_close (&message);
             return false; //  A request is there as a whole, so this is the first frame
         }
@@ -185,7 +220,7 @@ s_take_request (auth_t *self)
         request.status = "400";
         request.text = "no access";
     }
-    s_answer (self, &request, known);
+    s_answer (zap, &request, known);
     for (size_t i = 0; i < count; i++)
         zmq_msg_close (&messages[i]);
     return true;
@@ -212,14 +247,77 @@ s_take_command (auth_t *self)
     zmsg_destroy (&msg);
 }
 
+//  All requests of a turn.
+
+static void
+s_take_requests (auth_t *self)
+{
+    for (int i = 0; self->last && i < TURN_MAX && s_take_request (self, self->last); i++)
+        ;
+    for (int i = 0; i < TURN_MAX && s_take_request (self, self->zap); i++)
+        self->used = true;
+    if (self->used && !self->renew_at)
+        self->renew_at = zclock_mono () + self->renew_ms;
+}
+
+//  A connection that finds no socket between the two comes again by itself.
+
+static void
+s_replace (auth_t *self)
+{
+    void *fresh = s_open (ZMQ_REP);
+    if (!fresh)
+        return; //  No socket is left: next time
+    zmq_unbind (self->zap, ARGOS_ZAP_ENDPOINT);
+    zmq_bind (fresh, ARGOS_ZAP_ENDPOINT);
+    self->last = self->zap;
+    self->zap = fresh;
+    self->used = false;
+}
+
+static void
+s_renew (auth_t *self)
+{
+    self->renew_at = zclock_mono () + self->renew_ms;
+    switch (self->renewal) {
+    case RENEWAL_REPLACE:
+        s_replace (self);
+        self->renewal = self->last ? RENEWAL_CLOSE : RENEWAL_REPLACE;
+        break;
+    case RENEWAL_CLOSE:
+        zmq_close (self->last);
+        self->last = NULL;
+        self->renewal = RENEWAL_TRIM;
+        self->renew_at = zclock_mono () + self->renew_ms / TRIM_PART;
+        break;
+    case RENEWAL_TRIM:
+        malloc_trim (0);
+        self->renewal = RENEWAL_REPLACE;
+        if (!self->used)
+            self->renew_at = 0;
+        break;
+    }
+}
+
+//  How long to wait for an event, msec; -1 = for ever.
+
+static long
+s_wait (const auth_t *self)
+{
+    int64_t wait = self->renew_at ? self->renew_at - zclock_mono () : INT64_MAX;
+    if (self->watch < 0 && wait > AGAIN_MS)
+        return AGAIN_MS;
+    return wait == INT64_MAX ? -1 : wait > 0 ? (long) wait : 0;
+}
+
 static void
 s_run (auth_t *self)
 {
-    zmq_pollitem_t items[] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
-        { self->zap, 0, ZMQ_POLLIN, 0 }, { self->broker, 0, ZMQ_POLLIN, 0 },
-        { NULL, self->inotify, ZMQ_POLLIN, 0 } };
     while (!self->terminated) {
-        if (zmq_poll (items, 4, self->watch < 0 ? AGAIN_MS : -1) < 0 && errno != EINTR)
+        zmq_pollitem_t items[] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
+            { NULL, self->inotify, ZMQ_POLLIN, 0 }, { self->broker, 0, ZMQ_POLLIN, 0 },
+            { self->zap, 0, ZMQ_POLLIN, 0 }, { self->last, 0, ZMQ_POLLIN, 0 } };
+        if (zmq_poll (items, self->last ? 5 : 4, s_wait (self)) < 0 && errno != EINTR)
             break;
         if (items[0].revents)
             s_take_command (self);
@@ -227,11 +325,12 @@ s_run (auth_t *self)
             s_watch (self);
             s_look (self);
         }
-        if (items[3].revents)
+        if (items[1].revents)
             s_take_events (self);
         s_take_question (self);
-        for (int i = 0; i < TURN_MAX && s_take_request (self); i++)
-            ;
+        s_take_requests (self);
+        if (self->renew_at && zclock_mono () >= self->renew_at)
+            s_renew (self);
     }
 }
 
@@ -241,15 +340,8 @@ s_run (auth_t *self)
 static void *
 s_socket (int type, const char *endpoint)
 {
-    int none = 0;
-    void *socket = zmq_socket (zsys_init (), type);
-    if (!socket)
-        return NULL;
-    zmq_setsockopt (socket, ZMQ_LINGER, &none, sizeof none);
-    zmq_setsockopt (socket, ZMQ_SNDTIMEO, &none, sizeof none);
-    zmq_setsockopt (socket, ZMQ_SNDHWM, &none, sizeof none);
-    zmq_setsockopt (socket, ZMQ_RCVHWM, &none, sizeof none);
-    if (zmq_bind (socket, endpoint) == 0)
+    void *socket = s_open (type);
+    if (!socket || zmq_bind (socket, endpoint) == 0)
         return socket;
     zmq_close (socket);
     return NULL;
@@ -263,6 +355,7 @@ s_start (auth_t *self, const argos_auth_config_t *config)
     if (snprintf (self->folder, sizeof self->folder, "%s", config->folder) >=
         (int) sizeof self->folder)
         return "the path of the keys is too long";
+    self->renew_ms = config->renew_ms ? config->renew_ms : RENEW_MS;
     self->inotify = inotify_init1 (IN_NONBLOCK | IN_CLOEXEC);
     if (self->inotify < 0)
         return "the keys can't be watched";
@@ -302,6 +395,8 @@ argos_auth_actor (zsock_t *pipe, void *config)
         s_run (&self);
     }
     s_close (self.zap, ARGOS_ZAP_ENDPOINT);
+    if (self.last)
+        zmq_close (self.last);
     s_close (self.broker, ARGOS_AUTH_INPROC);
     if (self.inotify >= 0)
         close (self.inotify);

@@ -16,6 +16,8 @@
 
 typedef struct {
     const char *folder; //  HOME/keys; made when it is missing; borrowed until READY
+    int renew_ms; //  How long a socket is asked before it is replaced, and kept after; 0 = 6,000,
+                  //  longer than a handshake may take
 } argos_auth_config_t;
 
 //  The actor function; config is an argos_auth_config_t.

@@ -24,6 +24,7 @@
 #define WAIT_MS 15000   //  Longest wait for what has to come
 #define BODY_MAX 4096   //  Bytes of a body that is looked at
 #define REVOKED_MS 1000 //  Within this a revoked key is out
+#define RENEW_MS 12     //  The auth actor's socket is another one so soon
 #define DEAF_MS 400     //  Patience with what must not come
 
 static zactor_t *s_store, *s_auth, *s_broker;
@@ -76,7 +77,7 @@ s_set_up (void **state)
     argos_store_actor_config_t store = {
         .path = s_path, .endpoint = ARGOS_STORE_INPROC, .reason = s_reason
     };
-    argos_auth_config_t auth = { s_keys };
+    argos_auth_config_t auth = { s_keys, RENEW_MS };
     s_store = argos_actor_start ("store", argos_store_actor, &store);
     s_auth = argos_actor_start ("auth", argos_auth_actor, &auth);
     if (!s_store || !s_auth || !(s_broker = s_start_broker (ARGOS_AUTH_INPROC, &s_server)))
@@ -165,6 +166,22 @@ test_a_known_key_comes_in_under_its_name_only (void **state)
     assert_string_equal (s_hear (socket, WAIT_MS, body), "refused");
     assert_non_null (strstr (body, "denied"));
     zmq_close (socket);
+}
+
+//  Each meets the auth actor in another state of its renewal. Without the old socket being heard to
+//  its end some would wait for the limit of a handshake, 5 s each.
+
+static void
+test_handshakes_go_on_while_the_socket_is_renewed (void **state)
+{
+    (void) state;
+    char body[BODY_MAX];
+    for (int i = 0; i < 60; i++) {
+        void *socket = s_connect (&s_good, "good.renewed");
+        assert_string_equal (s_hear (socket, WAIT_MS, body), "welcome");
+        s_say (socket, "{\"type\":\"bye\"}", "");
+        zmq_close (socket);
+    }
 }
 
 static void
@@ -307,6 +324,7 @@ main (void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_a_known_key_comes_in_under_its_name_only),
+        cmocka_unit_test (test_handshakes_go_on_while_the_socket_is_renewed),
         cmocka_unit_test (test_strangers_get_nothing),
         cmocka_unit_test (test_a_key_that_is_made_and_revoked_counts_at_once),
         cmocka_unit_test (test_names_and_keys_are_not_used_twice),

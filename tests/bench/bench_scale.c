@@ -18,7 +18,7 @@
 #define PEERS 4000       //  The broker takes 4,096 sessions
 #define SPARE 400        //  Descriptors for something else
 #define TOGETHER 64      //  Hellos on the way
-#define SETTLE_MS 500    //  From the last hello to the look at the memory
+#define SETTLE_MS 30000  //  From the last hello to the look at the memory
 #define MESSAGES 1000000 //  Queued
 #define PARTS 64         //  Of a commit
 #define COMMITS 16       //  On the way
