@@ -5,10 +5,10 @@
 //
 //  argosd starts one for each job, in a session of its own, and may be killed, upgraded and started
 //  again meanwhile: what it has to know is in DIR (argos_job_format.h), and this process is the one
-//  to be waited for. Invariant: a command begins only in the process that made DIR/run, which is
-//  made once, so a job runs at most once; when this process is gone and has left DIR/exit, nothing
-//  of the job is alive but what is listed there. As a subreaper it is the parent of whatever the
-//  command leaves behind, in whatever group or session.
+//  to be waited for. Invariant: a command begins only behind the making of DIR/log by this process,
+//  which is made once, so a job runs at most once; when this process is gone and has left DIR/exit,
+//  nothing of the job is alive but what is listed there. As a subreaper it is the parent of
+//  whatever the command leaves behind, in whatever group or session.
 //
 //  The job is over when its shell is: what that left running is ended then. Limits: 300 ms for the
 //  rest of the output; a process that survives SIGKILL for a second is listed and let go. Exit
@@ -306,14 +306,16 @@ s_open_signals (void)
     sigaddset (&set, SIGINT);
     sigaddset (&set, SIGUSR1);
     sigaddset (&set, SIGUSR2);
+    int fd = signalfd (-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    //  Kept out, not ignored: what is ignored would have to be undone for the command
+    sigaddset (&set, SIGHUP);
+    sigaddset (&set, SIGPIPE);
+    sigaddset (&set, SIGXFSZ);
     sigprocmask (SIG_BLOCK, &set, NULL);
-    signal (SIGHUP, SIG_IGN);
-    signal (SIGPIPE, SIG_IGN);
-    signal (SIGXFSZ, SIG_IGN);
-    return signalfd (-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return fd;
 }
 
-//  The command at its gate, and then the right to let it begin. Returns 0 or an errno.
+//  The right to begin. Returns 0 or an errno.
 
 static int
 s_begin (job_t *self)
@@ -321,18 +323,10 @@ s_begin (job_t *self)
     self->dir_fd = open (self->task.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self->dir_fd < 0)
         return errno;
-    if (faccessat (self->dir_fd, ARGOS_JOB_RUN, F_OK, 0) == 0)
-        return EEXIST;
     self->signal_fd = s_open_signals ();
     prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    int error =
-        self->signal_fd < 0 ? errno : job_shell_start (&self->shell, &self->task, self->dir_fd);
-    if (error)
-        return error;
-    error = job_record_run (self->dir_fd, self->shell.pid, self->shell.start);
-    if (error)
-        job_shell_go (&self->shell, false);
-    return error;
+    return self->signal_fd < 0 ? errno
+                               : job_log_open (&self->log, self->dir_fd, self->task.output_max);
 }
 
 static void
@@ -358,8 +352,7 @@ s_run (job_t *self)
         return error;
     self->begun = s_clock (CLOCK_MONOTONIC);
     self->reserved_fd = job_record_reserve (self->dir_fd);
-    error = job_log_open (&self->log, self->dir_fd, self->task.output_max);
-    job_shell_go (&self->shell, !error);
+    error = job_shell_start (&self->shell, &self->task, self->dir_fd);
     if (error) {
         self->end = (job_end_t){
             .code = -1, .reason = "not_started", .ended_ms = s_clock (CLOCK_REALTIME)

@@ -29,11 +29,12 @@ typedef struct {
 //  argos-job_log.c: the log
 
 typedef struct {
-    int fd;                //  Its file
-    argos_job_log_t *head; //  Mapped
+    int fd;               //  Its file
+    argos_job_log_t head; //  Its head, as it is in the file
 } job_log_t;
 
-//  Makes the file in the folder. Returns 0 or an errno.
+//  Makes the file in the folder, once for ever, in the name of this process. Returns 0, EEXIST when
+//  there is one, or another errno.
 int job_log_open (job_log_t *self, int dir_fd, uint64_t size);
 
 //  More output. What can't be written is counted.
@@ -59,21 +60,16 @@ size_t job_tree_list (pid_t *pids);
 //  Descriptors of our end
 
 typedef struct {
-    pid_t pid;      //  Of the shell
-    uint64_t start; //  When it was started
-    int output_fd;  //  Its output, not blocking; the terminal with a pty
-    int input_fd;   //  Write end of its input that keeps it open; -1 = none
-    int relay_fd;   //  Read end of the fifo, for a pty; -1 = none
-    int gate_fd;    //  What lets it begin
+    pid_t pid;     //  Of the shell
+    int output_fd; //  Its output, not blocking; the terminal with a pty
+    int input_fd;  //  Write end of its input that keeps it open; -1 = none
+    int relay_fd;  //  Read end of the fifo, for a pty; -1 = none
 } job_shell_t;
 
-//  Starts a child that waits at the gate. Returns 0 or an errno.
+//  Starts it. Returns 0 or an errno.
 int job_shell_start (job_shell_t *self, const job_task_t *task, int dir_fd);
 
-//  Lets it begin, or (go = false) end at once.
-void job_shell_go (job_shell_t *self, bool go);
-
-//  argos-job_record.c: JOB_RUN and JOB_EXIT
+//  argos-job_record.c: JOB_EXIT
 
 typedef struct {
     int code;                      //  Exit code
@@ -84,9 +80,6 @@ typedef struct {
     pid_t survivors[JOB_PIDS_MAX]; //  That nothing could end
     size_t survivor_count;         //  How many
 } job_end_t;
-
-//  Makes JOB_RUN, once for ever. Returns 0, EEXIST when there is one, or another errno.
-int job_record_run (int dir_fd, pid_t shell, uint64_t shell_start);
 
 //  Keeps a place for the exit record, so that a full disk can't prevent it. Returns a descriptor,
 //  -1 = there is none.

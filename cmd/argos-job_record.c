@@ -1,7 +1,6 @@
-//  argos-job_record - JOB_RUN and JOB_EXIT.
+//  argos-job_record - JOB_EXIT.
 //
-//  Invariant: each appears complete, by link or rename, and JOB_RUN once for ever: that is why a
-//  job runs once, however often somebody tries to start it.
+//  Invariant: it appears complete, by a rename, and is on the disk before.
 
 #include "argos-job_priv.h"
 
@@ -13,47 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RESERVED 4096         //  Bytes that are kept for the exit record
-#define RESERVED_NAME ".exit" //  Its name until it is whole
-
-static void
-s_boot (char *target, size_t size)
-{
-    int fd = open ("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read (fd, target, size - 1);
-    if (fd >= 0)
-        close (fd);
-    target[length > 0 ? length : 0] = 0;
-    target[strcspn (target, "\n")] = 0;
-}
-
-int
-job_record_run (int dir_fd, pid_t shell, uint64_t shell_start)
-{
-    char name[32], boot[64], text[192];
-    snprintf (name, sizeof name, ".run.%d", (int) getpid ());
-    s_boot (boot, sizeof boot);
-    int size = snprintf (text, sizeof text, "%d %llu %d %llu %s\n", (int) getpid (),
-        (unsigned long long) job_tree_start (getpid ()), (int) shell,
-        (unsigned long long) shell_start, boot);
-    int fd = openat (dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return errno;
-    int error = 0;
-    if (write (fd, text, (size_t) size) != size || fsync (fd) != 0)
-        error = errno ? errno : ENOSPC;
-    else if (linkat (dir_fd, name, dir_fd, ARGOS_JOB_RUN, 0) != 0)
-        error = errno;
-    close (fd);
-    unlinkat (dir_fd, name, 0);
-    return error;
-}
+#define RESERVED 4096 //  Bytes that are kept for the exit record
 
 int
 job_record_reserve (int dir_fd)
 {
-    int fd = openat (dir_fd, RESERVED_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd >= 0 && posix_fallocate (fd, 0, RESERVED) != 0) {
+    int fd = openat (dir_fd, ARGOS_JOB_ENDING, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    //  Where nothing can be reserved the name alone is
+    if (fd >= 0 && fallocate (fd, FALLOC_FL_KEEP_SIZE, 0, RESERVED) != 0 && errno != EOPNOTSUPP) {
         close (fd);
         return -1;
     }
@@ -95,18 +61,18 @@ s_format (const job_end_t *end, char *text, size_t size)
     return used;
 }
 
-//  The reserved file, unless the command has removed it
+//  The reserved file, unless the command has removed it or written there
 
 static int
 s_file (int dir_fd, int reserved_fd)
 {
     struct stat mine, named;
-    if (reserved_fd >= 0 && fstat (reserved_fd, &mine) == 0 &&
-        fstatat (dir_fd, RESERVED_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (reserved_fd >= 0 && fstat (reserved_fd, &mine) == 0 && mine.st_size == 0 &&
+        fstatat (dir_fd, ARGOS_JOB_ENDING, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         mine.st_ino == named.st_ino && mine.st_dev == named.st_dev)
         return reserved_fd;
-    unlinkat (dir_fd, RESERVED_NAME, 0);
-    return openat (dir_fd, RESERVED_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    unlinkat (dir_fd, ARGOS_JOB_ENDING, 0);
+    return openat (dir_fd, ARGOS_JOB_ENDING, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
 int
@@ -118,10 +84,10 @@ job_record_exit (const char *dir, int *dir_fd_p, int reserved_fd, const job_end_
     int fd = error ? -1 : s_file (*dir_fd_p, reserved_fd);
     if (fd < 0)
         return error ? error : errno;
-    if (pwrite (fd, text, (size_t) size, 0) != size || ftruncate (fd, size) != 0 ||
-        fsync (fd) != 0 || renameat (*dir_fd_p, RESERVED_NAME, *dir_fd_p, ARGOS_JOB_EXIT) != 0)
+    //  That the new name may not outlive a loss of power does not matter: what is whole is read
+    //  under the old one as well
+    if (pwrite (fd, text, (size_t) size, 0) != size || fsync (fd) != 0 ||
+        renameat (*dir_fd_p, ARGOS_JOB_ENDING, *dir_fd_p, ARGOS_JOB_EXIT) != 0)
         error = errno ? errno : ENOSPC;
-    if (!error)
-        fsync (*dir_fd_p);
     return error;
 }

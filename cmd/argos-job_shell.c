@@ -1,8 +1,8 @@
 //  argos-job_shell - the start of the command.
 //
-//  Invariant: the shell does not begin before JOB_RUN is written: it waits at a gate, and ends
-//  there when argos-job dies before. It has no descriptor but its three, all signals as usual, a
-//  process group (with a terminal: a session) of its own, and dies with argos-job.
+//  Invariant: it has no descriptor but its three, all signals as usual, a process group (with a
+//  terminal: a session) of its own, and dies with argos-job. Until its exec it borrows the memory
+//  of argos-job, which waits: it changes nothing there.
 
 #include "argos-job_priv.h"
 
@@ -26,8 +26,8 @@
 //  What the child needs to know
 
 typedef struct {
-    int input, output, gate; //  Its ends
-    char terminal[64];       //  Name of its terminal, "" = none
+    int input, output; //  Its ends
+    char terminal[64]; //  Name of its terminal, "" = none
 } ends_t;
 
 static void
@@ -48,39 +48,34 @@ s_fail (const char *what, const char *name)
     _exit (NOT_RUN);
 }
 
-//  The terminal becomes that of a session of its own.
+//  The terminal becomes that of a session of its own. Returns its descriptor.
 
-static void
-s_enter_terminal (ends_t *ends)
+static int
+s_enter_terminal (const ends_t *ends)
 {
     setsid ();
-    int fd = open (ends->terminal, O_RDWR);
+    int fd = open (ends->terminal, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         s_fail ("can't open", ends->terminal);
     ioctl (fd, TIOCSCTTY, 0);
-    ends->input = ends->output = fd;
+    return fd;
 }
 
 static _Noreturn void
-s_become_shell (ends_t *ends, const job_task_t *task, pid_t parent)
+s_become_shell (const ends_t *ends, const job_task_t *task, pid_t parent)
 {
     sigset_t none;
-    char word;
+    int input = ends->input, output = ends->output;
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (NOT_RUN);
-    for (int number = 1; number < NSIG; number++)
-        signal (number, SIG_DFL);
     if (*ends->terminal)
-        s_enter_terminal (ends);
+        input = output = s_enter_terminal (ends);
     else
         setpgid (0, 0);
-    dup2 (ends->output, STDERR_FILENO);
-    dup2 (ends->output, STDOUT_FILENO);
-    dup2 (ends->input, STDIN_FILENO);
-    if (read (ends->gate, &word, 1) != 1)
-        _exit (NOT_RUN);
-    close_range (STDERR_FILENO + 1, ~0U, 0);
+    dup2 (output, STDERR_FILENO);
+    dup2 (output, STDOUT_FILENO);
+    dup2 (input, STDIN_FILENO);
     sigemptyset (&none);
     sigprocmask (SIG_SETMASK, &none, NULL);
     if (chdir (task->workdir) != 0)
@@ -88,6 +83,18 @@ s_become_shell (ends_t *ends, const job_task_t *task, pid_t parent)
     s_limits ();
     execl ("/bin/sh", "sh", "-c", task->command, (char *) NULL);
     s_fail ("can't start", "/bin/sh");
+}
+
+//  What posix_spawn does, but for the death with the parent, which that can't ask for
+
+static pid_t
+s_spawn (const ends_t *ends, const job_task_t *task)
+{
+    pid_t parent = getpid ();
+    pid_t pid = vfork (); //  NOLINT(clang-analyzer-security.insecureAPI.vfork)
+    if (pid == 0)
+        s_become_shell (ends, task, parent);
+    return pid;
 }
 
 //  A fifo, which is there for whoever wants to write. Opened for both, so that nothing waits for
@@ -149,39 +156,13 @@ s_close (int fd)
 int
 job_shell_start (job_shell_t *self, const job_task_t *task, int dir_fd)
 {
-    ends_t ends = { .input = -1, .output = -1, .gate = -1 };
-    int gate[2];
-    *self = (job_shell_t){ .output_fd = -1, .input_fd = -1, .relay_fd = -1, .gate_fd = -1 };
+    ends_t ends = { .input = -1, .output = -1 };
+    *self = (job_shell_t){ .output_fd = -1, .input_fd = -1, .relay_fd = -1 };
     int error = task->input == JOB_INPUT_PTY ? s_open_terminal (self, &ends, dir_fd)
                                              : s_open_pipes (self, &ends, task, dir_fd);
-    if (!error && pipe2 (gate, O_CLOEXEC) != 0)
+    if (!error && (self->pid = s_spawn (&ends, task)) < 0)
         error = errno;
-    if (!error) {
-        pid_t parent = getpid ();
-        ends.gate = gate[0];
-        self->gate_fd = gate[1];
-        self->pid = fork ();
-        if (self->pid == 0) {
-            close (gate[1]); //  So that its other end can close
-            s_become_shell (&ends, task, parent);
-        }
-        if (self->pid < 0)
-            error = errno;
-        else
-            self->start = job_tree_start (self->pid);
-    }
     s_close (ends.input);
     s_close (ends.output);
-    s_close (ends.gate);
     return error;
-}
-
-void
-job_shell_go (job_shell_t *self, bool go)
-{
-    //  When that fails it has ended already, and SIGCHLD tells
-    ssize_t done = go ? write (self->gate_fd, "", 1) : 0;
-    (void) done;
-    close (self->gate_fd);
-    self->gate_fd = -1;
 }

@@ -57,7 +57,6 @@ typedef struct argos_job {
     int64_t left;                 //  Processes that its shell left running
     int survivors[ARGOS_JOB_SURVIVORS]; //  Pids that nothing could end; 0 = no more
     argos_job_pid_t keeper;             //  argos-job
-    argos_job_pid_t shell;              //  Its command
     int pidfd;                          //  Of argos-job, -1 = none
     int tries;                          //  How often argos-job was started here
     struct argos_job *prev, *next;      //  In the table

@@ -6,7 +6,6 @@
 
 #include "argos_job_file.h"
 
-#include "argos_job_format.h"
 #include "argos_spawn.h"
 
 #include <dirent.h>
@@ -23,9 +22,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SMALL_MAX 4096            //  Bytes of JOB_RUN and JOB_EXIT
-#define ENV_MAX 32                //  More variables
-#define LOG_SIZE_MAX (1ULL << 40) //  Beyond that a log is damaged
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) //  Of a file of the job
+#define SMALL_MAX 4096                                              //  Bytes of JOB_EXIT
+#define ENV_MAX 32                                                  //  More variables
+#define LOG_SIZE_MAX (1ULL << 40)                                   //  Beyond that a log is damaged
 
 static int
 s_path (char *target, size_t size, const char *jobs, const char *id, const char *name)
@@ -44,7 +44,7 @@ s_read (const char *jobs, const char *id, const char *name, char target[static S
     struct stat state;
     if (s_path (path, sizeof path, jobs, id, name))
         return false;
-    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = open (path, READ_FLAGS);
     if (fd < 0)
         return false;
     ssize_t size = -1;
@@ -124,43 +124,63 @@ argos_job_file_sweep (const argos_job_pid_t *keeper)
     return count;
 }
 
-static bool
-s_is_this_boot (const char *boot)
+void
+argos_job_file_boot (char target[static ARGOS_JOB_BOOT_SIZE])
 {
-    char text[64] = "";
     int fd = open ("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read (fd, text, sizeof text - 1);
+    ssize_t size = fd < 0 ? 0 : read (fd, target, ARGOS_JOB_BOOT_SIZE - 1);
     if (fd >= 0)
         close (fd);
-    text[size > 0 ? size : 0] = 0;
-    text[strcspn (text, "\n")] = 0;
-    return strcmp (text, boot) == 0;
+    target[size > 0 ? size : 0] = 0;
+    target[strcspn (target, "\n")] = 0;
+}
+
+//  The head of a log, false = it is none.
+
+static bool
+s_head (int fd, argos_job_log_t *head)
+{
+    struct stat state;
+    return fd >= 0 && fstat (fd, &state) == 0 && S_ISREG (state.st_mode) &&
+           pread (fd, head, sizeof *head, 0) == (ssize_t) sizeof *head &&
+           memcmp (head->magic, ARGOS_JOB_LOG_MAGIC, sizeof head->magic) == 0 && head->size &&
+           head->size < LOG_SIZE_MAX && head->head < head->size;
 }
 
 bool
 argos_job_file_run (const char *jobs, argos_job_t *job)
 {
-    char text[SMALL_MAX], *rest = text;
-    job->keeper = job->shell = (argos_job_pid_t){ 0 };
-    if (!s_read (jobs, job->id, ARGOS_JOB_RUN, text))
+    char path[PATH_MAX], boot[ARGOS_JOB_BOOT_SIZE];
+    argos_job_log_t head;
+    job->keeper = (argos_job_pid_t){ 0 };
+    if (s_path (path, sizeof path, jobs, job->id, ARGOS_JOB_LOG))
         return false;
-    argos_job_pid_t *processes[] = { &job->keeper, &job->shell };
-    for (size_t i = 0; i < 2; i++) {
-        processes[i]->pid = (pid_t) strtol (rest, &rest, 10);
-        processes[i]->start = strtoull (rest, &rest, 10);
-    }
-    rest += strspn (rest, " ");
-    rest[strcspn (rest, "\n")] = 0;
-    if (!s_is_this_boot (rest))
-        job->keeper = job->shell = (argos_job_pid_t){ 0 };
+    int fd = open (path, READ_FLAGS);
+    if (fd < 0)
+        return errno != ENOENT && errno != ENOTDIR; //  What is there keeps others from it
+    argos_job_file_boot (boot);
+    if (s_head (fd, &head) && head.pid <= INT_MAX && strncmp (head.boot, boot, sizeof boot) == 0)
+        job->keeper = (argos_job_pid_t){ .pid = (pid_t) head.pid, .start = head.start };
+    close (fd);
     return true;
+}
+
+//  The last line of a record is complete.
+
+static bool
+s_whole (const char *text)
+{
+    const char *last = strstr (text, "\nsurvivors");
+    return last && strchr (last + 1, '\n');
 }
 
 bool
 argos_job_file_end (const char *jobs, const char *id, argos_job_end_t *end)
 {
     char text[SMALL_MAX];
-    if (!s_read (jobs, id, ARGOS_JOB_EXIT, text))
+    //  Who was killed, or lost its power, before the rename had written all the same
+    if (!s_read (jobs, id, ARGOS_JOB_EXIT, text) &&
+        (!s_read (jobs, id, ARGOS_JOB_ENDING, text) || !s_whole (text)))
         return false;
     argos_job_end_read (text, end);
     return true;
@@ -172,10 +192,14 @@ argos_job_file_end (const char *jobs, const char *id, argos_job_end_t *end)
 static int
 s_make_folder (const char *jobs, const char *id, char path[static PATH_MAX])
 {
-    if (mkdir (jobs, 0700) != 0 && errno != EEXIST)
-        return errno;
     if (s_path (path, PATH_MAX, jobs, id, ""))
         return ENAMETOOLONG;
+    if (mkdir (path, 0700) == 0 || errno == EEXIST)
+        return 0;
+    if (errno != ENOENT)
+        return errno;
+    if (mkdir (jobs, 0700) != 0 && errno != EEXIST)
+        return errno;
     return mkdir (path, 0700) != 0 && errno != EEXIST ? errno : 0;
 }
 
@@ -207,13 +231,17 @@ s_spawn (const char *program, char *const *argv, char *const *env, pid_t *ret_pi
 {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    sigset_t none, all;
-    sigemptyset (&none);
+    sigset_t held, all;
+    //  Who asks for something before argos-job listens is heard when it does
+    sigemptyset (&held);
+    sigaddset (&held, SIGTERM);
+    sigaddset (&held, SIGUSR1);
+    sigaddset (&held, SIGUSR2);
     sigfillset (&all);
     posix_spawnattr_init (&attributes);
     posix_spawnattr_setflags (
         &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask (&attributes, &none);
+    posix_spawnattr_setsigmask (&attributes, &held);
     posix_spawnattr_setsigdefault (&attributes, &all);
     posix_spawn_file_actions_init (&actions);
     posix_spawn_file_actions_addopen (&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -253,33 +281,19 @@ argos_job_file_start (argos_job_t *job, const argos_job_start_t *start)
         s_word ("--output-max"), output, s_word ("--input"), s_word (start->input), s_word ("--"),
         s_word (start->command), NULL };
     char **env = s_env (start->env);
-    pid_t pid = 0, session;
+    pid_t pid = 0;
     error = s_spawn (start->program, argv, env, &pid);
     argos_spawn_env_free (env);
     if (error)
         return error;
     //  Our child: its number is its own until we have waited for it
     job->keeper.pid = pid;
-    if (!s_stat (pid, &job->keeper.start, &session))
-        job->keeper.start = 0;
     job->pidfd = pidfd_open (pid, 0);
     return job->pidfd < 0 ? errno : 0;
 }
 
 //  ------------------------------------------------------------------------------------------------
 //  Output and input
-
-//  The head of a log, false = it is none.
-
-static bool
-s_head (int fd, argos_job_log_t *head)
-{
-    struct stat state;
-    return fd >= 0 && fstat (fd, &state) == 0 && S_ISREG (state.st_mode) &&
-           pread (fd, head, sizeof *head, 0) == (ssize_t) sizeof *head &&
-           memcmp (head->magic, ARGOS_JOB_LOG_MAGIC, sizeof head->magic) == 0 && head->size &&
-           head->size < LOG_SIZE_MAX && head->head < head->size;
-}
 
 //  Where byte number n is, and how many after it are there in one piece.
 
@@ -330,9 +344,7 @@ argos_job_file_output (
     *piece = (argos_job_piece_t){ .data = calloc (1, max + 1) };
     if (!piece->data)
         abort ();
-    int fd = s_path (path, sizeof path, jobs, id, ARGOS_JOB_LOG)
-                 ? -1
-                 : open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = s_path (path, sizeof path, jobs, id, ARGOS_JOB_LOG) ? -1 : open (path, READ_FLAGS);
     if (s_head (fd, &head)) {
         uint64_t begin = from >= 0 ? (uint64_t) from : head.total > max ? head.total - max : 0;
         if (begin > head.total)

@@ -7,6 +7,7 @@
 #define ARGOS_JOB_FILE_H
 
 #include "argos_job.h"
+#include "argos_job_format.h"
 
 #include <stddef.h>
 
@@ -41,14 +42,17 @@ typedef struct {
 //  job, or an errno. What runs already is left alone by argos-job.
 int argos_job_file_start (argos_job_t *job, const argos_job_start_t *start);
 
-//  Who is at work, as JOB_RUN says it, in job->keeper and job->shell. False = nobody ever was;
-//  after a reboot both are 0.
+//  The name of this boot of the machine, "" when it has none.
+void argos_job_file_boot (char target[static ARGOS_JOB_BOOT_SIZE]);
+
+//  Who is at work, as the log says it, in job->keeper. False = nobody ever was; after a reboot, and
+//  when the log is damaged, it is 0.
 bool argos_job_file_run (const char *jobs, argos_job_t *job);
 
 //  A descriptor of a process, when it is still the one that is meant; else -1.
 int argos_job_file_pidfd (const argos_job_pid_t *process);
 
-//  JOB_EXIT. False = there is none.
+//  JOB_EXIT, or what was to become it. False = there is none.
 bool argos_job_file_end (const char *jobs, const char *id, argos_job_end_t *end);
 
 //  Output from byte number `from` on, at most max bytes; of what is not kept any more the next that

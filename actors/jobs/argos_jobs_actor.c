@@ -336,6 +336,7 @@ argos_jobs_actor (zsock_t *pipe, void *config)
     self->pipe = pipe;
     snprintf (self->folder, sizeof self->folder, "%.*s/jobs", PATH_MAX - 16, settings->home);
     snprintf (self->program, sizeof self->program, "%s", settings->program);
+    argos_job_file_boot (self->boot);
     s_set_settings (self, settings->settings);
     argos_link_apply (&settings->link, JOBS_NAME, &peer, name);
     self->shell = s_open (self) ? argos_shell_new (pipe, &peer) : NULL;

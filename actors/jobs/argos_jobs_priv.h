@@ -80,28 +80,29 @@ typedef struct tell {
 } tell_t;
 
 struct jobs {
-    zsock_t *pipe;                 //  Command pipe to our owner
-    argos_shell_t *shell;          //  The loop
-    argos_peer_t *peer;            //  Its peer
-    char workdir[PATH_MAX];        //  Where commands run that name no place
-    char folder[PATH_MAX];         //  Of all jobs
-    char program[PATH_MAX];        //  argos-job
-    int epoll_fd;                  //  All descriptors
-    int inotify_fd;                //  One of them
-    argos_jobs_t table;            //  All jobs
-    wait_t *waits;                 //  Questions that wait
-    tail_t *tails;                 //  Outputs that are looked at
-    tell_t *tells;                 //  Tellings under way
-    argos_job_breaker_t breaker;   //  Of watch notices
-    int64_t runtime_s;             //  Of jobs that state none
-    int64_t output_max;            //  Bytes of a log
-    int64_t grace_ms;              //  From SIGTERM to SIGKILL
-    argos_jobs_notices_t notices;  //  What people are told
-    char after[ARGOS_JOB_ID_SIZE]; //  Load: the last record
-    bool loaded;                   //  All jobs of before are known
-    int64_t load_due;              //  When they are asked for again, monotonic; 0 = not
-    bool ready;                    //  READY has been said
-    bool stopping;                 //  The peer is going away: send nothing more
+    zsock_t *pipe;                  //  Command pipe to our owner
+    argos_shell_t *shell;           //  The loop
+    argos_peer_t *peer;             //  Its peer
+    char workdir[PATH_MAX];         //  Where commands run that name no place
+    char folder[PATH_MAX];          //  Of all jobs
+    char program[PATH_MAX];         //  argos-job
+    char boot[ARGOS_JOB_BOOT_SIZE]; //  This boot of the machine
+    int epoll_fd;                   //  All descriptors
+    int inotify_fd;                 //  One of them
+    argos_jobs_t table;             //  All jobs
+    wait_t *waits;                  //  Questions that wait
+    tail_t *tails;                  //  Outputs that are looked at
+    tell_t *tells;                  //  Tellings under way
+    argos_job_breaker_t breaker;    //  Of watch notices
+    int64_t runtime_s;              //  Of jobs that state none
+    int64_t output_max;             //  Bytes of a log
+    int64_t grace_ms;               //  From SIGTERM to SIGKILL
+    argos_jobs_notices_t notices;   //  What people are told
+    char after[ARGOS_JOB_ID_SIZE];  //  Load: the last record
+    bool loaded;                    //  All jobs of before are known
+    int64_t load_due;               //  When they are asked for again, monotonic; 0 = not
+    bool ready;                     //  READY has been said
+    bool stopping;                  //  The peer is going away: send nothing more
 };
 
 //  argos_jobs_actor.c

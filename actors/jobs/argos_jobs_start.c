@@ -112,6 +112,16 @@ s_spawn (jobs_t *self, argos_job_t *job, const json_t *task)
     jobs_tail (self, job, json_object_get (task, "watch_patterns"), 0);
 }
 
+//  Of a boot before, nothing says whether it had begun: what it has brought to the disk is its
+//  business, what argos-job has is not.
+
+static bool
+s_is_of_this_boot (const jobs_t *self, const json_t *task)
+{
+    const char *boot = json_string_value (json_object_get (task, "boot"));
+    return !boot || strcmp (boot, self->boot) == 0;
+}
+
 //  What was asked for, of a job whose record alone is at hand
 
 typedef struct {
@@ -127,11 +137,15 @@ s_on_task (void *arg, const argos_peer_answer_t *answer)
     argos_job_t *job = again.jobs->stopping ? NULL : jobs_find (again.jobs, again.job);
     if (!job || job->status != ARGOS_JOB_RUNNING)
         return;
-    const json_t *record = json_object_get (answer->body, "record");
-    if (answer->code == ARGOS_OK)
-        s_spawn (again.jobs, job, json_object_get (record, "value"));
-    else
+    const json_t *task = json_object_get (json_object_get (answer->body, "record"), "value");
+    if (answer->code != ARGOS_OK)
         jobs_look (again.jobs, job);
+    else if (s_is_of_this_boot (again.jobs, task))
+        s_spawn (again.jobs, job, task);
+    else {
+        argos_job_lose (job, true, argos_shell_wall ());
+        s_over (again.jobs, job);
+    }
 }
 
 static void
@@ -381,7 +395,7 @@ s_job (jobs_t *self, const json_t *body, const char *id, const char *owner)
 //  What stays of the message, for a start after a crash and for the telling.
 
 static json_t *
-s_task (const json_t *body)
+s_task (const jobs_t *self, const json_t *body)
 {
     static const char *const names[] = { "command", "workdir", "env", "input", "watch_patterns",
         "source", "reply_to" };
@@ -391,6 +405,7 @@ s_task (const json_t *body)
         if (value)
             json_object_set (task, names[i], value);
     }
+    json_object_set_new (task, "boot", json_string (self->boot));
     return task;
 }
 
@@ -452,7 +467,8 @@ jobs_start (jobs_t *self, const json_t *body, const asker_t *asker, const char *
     if (!start)
         abort ();
     argos_job_t *job = s_job (self, body, name, owner);
-    *start = (start_t){ .jobs = self, .asker = *asker, .lease = lease, .task = s_task (body) };
+    *start =
+        (start_t){ .jobs = self, .asker = *asker, .lease = lease, .task = s_task (self, body) };
     if (lease)
         argos_lease_set_data (lease, start);
     memcpy (start->job, job->id, sizeof start->job);

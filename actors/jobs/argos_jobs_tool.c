@@ -204,7 +204,7 @@ s_process (const argos_job_t *job, int64_t now)
     int64_t end = job->status == ARGOS_JOB_RUNNING ? now : job->ended_at;
     json_t *object = json_pack ("{s:o, s:s, s:s, s:i, s:I}", "session_id",
         json_sprintf ("proc_%s", job->id), "command", job->command, "status",
-        s_process_status (job), "pid", (int) job->shell.pid, "uptime_seconds",
+        s_process_status (job), "pid", (int) job->keeper.pid, "uptime_seconds",
         (json_int_t) (end > job->started_at ? (end - job->started_at) / 1000 : 0));
     if (job->status != ARGOS_JOB_RUNNING)
         json_object_set_new (

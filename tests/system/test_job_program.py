@@ -14,7 +14,7 @@ import pytest
 from conftest import BUILD
 
 DEADLINE_S = 20
-HEAD = 64  # Bytes before the data of a log
+HEAD = 128  # Bytes before the data of a log
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -53,8 +53,17 @@ class Job:
     def log(self):
         """(total, lost, size, head, data as it is in the file)"""
         data = (self.folder / "log").read_bytes()
-        assert data[:8] == b"ARGJOB1\n"
+        assert data[:8] == b"ARGJOB2\n"
         return (*struct.unpack("=4Q", data[8:40]), data[HEAD:])
+
+    def keeper(self):
+        """(pid, start time, boot) of who writes the log"""
+        pid, start, boot = struct.unpack("=2Q40s", (self.folder / "log").read_bytes()[40:96])
+        return pid, start, boot.rstrip(b"\0").decode()
+
+    def shell(self):
+        """The one child of argos-job."""
+        return int(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
 
     def output(self):
         """The output, when nothing was dropped."""
@@ -101,20 +110,19 @@ def test_code_output_and_identity(job):
     assert end["code"] == 3 and end["reason"] == "exited" and end["signal"] == "0" and end["left"] == "0"
     assert end["survivors"] == "" and abs(int(end["ended"]) / 1000 - time.time()) < DEADLINE_S
     assert job.output() == b"hello\nwrong\n"
-    pid, start, shell, shell_start, boot = (job.folder / "run").read_text().split()
-    assert int(pid) == job.process.pid and int(start) > 0 and int(shell) > 0 and int(shell_start) >= int(start)
+    pid, start, boot = job.keeper()
+    assert pid == job.process.pid and start > 0
     assert boot == pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    assert sorted(path.name for path in job.folder.iterdir()) == ["exit", "log", "run"]
+    assert sorted(path.name for path in job.folder.iterdir()) == ["exit", "log"]
 
 
 def test_identity_is_that_of_the_running_process(job):
     job.start("echo up; exec sleep 60")
     job.await_output(b"up")
-    pid, start, shell, shell_start, _ = (job.folder / "run").read_text().split()
-    for process, began in ((pid, start), (shell, shell_start)):
-        stat = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        assert stat[19] == began and stat[3] == pid  # Both are of the session of argos-job
-    assert os.getpgid(int(shell)) == int(shell)
+    pid, start, _ = job.keeper()
+    stats = [pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split() for process in (pid, job.shell())]
+    assert int(stats[0][19]) == start and [int(stat[3]) for stat in stats] == [pid, pid]  # Both are of the session of argos-job
+    assert os.getpgid(job.shell()) == job.shell()
     assert job.stop()["reason"] == "killed"
 
 
@@ -237,6 +245,12 @@ def test_removes_its_own_folder(job):
     assert end["code"] == 4 and job.output() == b"before\nafter\n"
 
 
+def test_empties_its_own_log(job):
+    """What comes after is there, and who writes it is said again."""
+    end = job.run(f"echo before; : > {job.folder}/log; echo after; exit 5")
+    assert end["code"] == 5 and job.output().endswith(b"after\n") and job.keeper()[0] == job.process.pid
+
+
 def test_makes_its_own_folder_unwritable(job):
     assert job.run(f"chmod 0500 {job.folder}; exit 6")["code"] == 6
 
@@ -290,7 +304,7 @@ def test_dies_with_its_keeper(job):
     """When argos-job is killed there is no exit record, and the command goes with it."""
     job.start("echo up; exec sleep 300")
     job.await_output(b"up")
-    shell = int((job.folder / "run").read_text().split()[2])
+    shell = job.shell()
     job.process.kill()
     job.wait()
     wait_until(lambda: not is_alive(shell), "the command lives on")
@@ -306,4 +320,4 @@ def test_folder_to_run_in_that_is_not_there(job):
 def test_wrong_arguments(job, wrong):
     command = wrong.pop("command", "true")
     assert job.start(command, **wrong).wait() == 22
-    assert not (job.folder / "run").exists()
+    assert not list(job.folder.iterdir())

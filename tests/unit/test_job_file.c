@@ -53,6 +53,14 @@ s_write (const char *name, const void *data, size_t size)
     fclose (file);
 }
 
+static void
+s_remove (const char *name)
+{
+    char path[192];
+    snprintf (path, sizeof path, "%s/%s", s_path, name);
+    assert_int_equal (unlink (path), 0);
+}
+
 //  A log with that head, and some data.
 
 static void
@@ -60,6 +68,7 @@ s_write_log (const char *magic, uint64_t total, uint64_t size, uint64_t head, co
 {
     char bytes[256] = { 0 };
     argos_job_log_t log = { .total = total, .size = size, .head = head };
+    argos_job_file_boot (log.boot);
     memcpy (log.magic, magic, sizeof log.magic);
     memcpy (bytes, &log, sizeof log);
     memcpy (bytes + ARGOS_JOB_LOG_DATA, data, strlen (data));
@@ -120,6 +129,17 @@ test_ends (void **state)
     assert_int_equal (end.code, 3);
     assert_int_equal (end.left, 2);
     assert_int_equal (end.survivors[1], 8);
+    //  Before it has its name it counts when it is whole
+    s_remove (ARGOS_JOB_EXIT);
+    s_write (ARGOS_JOB_ENDING, "4\nreason exited\nleft 2\nsurv", 28);
+    assert_false (argos_job_file_end (s_jobs, ID, &end));
+    s_write (ARGOS_JOB_ENDING, "4\nreason exited\nsurvivors 7", 28);
+    assert_false (argos_job_file_end (s_jobs, ID, &end));
+    s_write (ARGOS_JOB_ENDING, "4\nreason exited\nsurvivors\n", 27);
+    assert_true (argos_job_file_end (s_jobs, ID, &end));
+    assert_int_equal (end.code, 4);
+    s_write (ARGOS_JOB_ENDING, "", 0);
+    assert_false (argos_job_file_end (s_jobs, ID, &end));
     memset (long_text, '9', sizeof long_text);
     s_write (ARGOS_JOB_EXIT, long_text, sizeof long_text);
     assert_true (argos_job_file_end (s_jobs, ID, &end));
@@ -135,16 +155,35 @@ test_no_files (void **state)
     char path[192];
     argos_job_end_t end;
     argos_job_t *job = argos_job_new (ID, NULL, NULL, NULL, NULL);
-    static const char *const names[] = { ARGOS_JOB_EXIT, ARGOS_JOB_LOG, ARGOS_JOB_RUN };
+    static const char *const names[] = { ARGOS_JOB_EXIT, ARGOS_JOB_LOG, ARGOS_JOB_ENDING };
     for (size_t i = 0; i < 3; i++) {
         snprintf (path, sizeof path, "%s/%s", s_path, names[i]);
         assert_int_equal (i ? symlink ("/etc/passwd", path) : mkfifo (path, 0600), 0);
     }
     assert_false (argos_job_file_end (s_jobs, ID, &end));
-    assert_false (argos_job_file_run (s_jobs, job));
+    assert_true (argos_job_file_run (s_jobs, job)); //  It keeps others from the job
+    assert_int_equal (job->keeper.pid, 0);
     s_assert_output (0, 100, "", 0);
     s_write (ARGOS_JOB_INPUT, "", 0);
     assert_true (argos_job_file_write (s_jobs, ID, "x", 1) < 0);
+    argos_job_destroy (&job);
+}
+
+//  Who writes a log, as it says
+
+static void
+s_assert_keeper (uint64_t pid, const char *boot, int expected)
+{
+    argos_job_t *job = argos_job_new (ID, NULL, NULL, NULL, NULL);
+    argos_job_log_t log = { .size = 16, .head = 4, .pid = pid, .start = 1 };
+    memcpy (log.magic, ARGOS_JOB_LOG_MAGIC, sizeof log.magic);
+    memset (log.boot, 'x', sizeof log.boot);
+    if (boot)
+        snprintf (log.boot, sizeof log.boot, "%s", boot);
+    s_write (ARGOS_JOB_LOG, &log, sizeof log);
+    assert_true (argos_job_file_run (s_jobs, job));
+    assert_int_equal (job->keeper.pid, expected);
+    assert_int_equal (argos_job_file_pidfd (&job->keeper), -1);
     argos_job_destroy (&job);
 }
 
@@ -152,14 +191,20 @@ static void
 test_processes (void **state)
 {
     (void) state;
+    char boot[ARGOS_JOB_BOOT_SIZE];
     argos_job_t *job = argos_job_new (ID, NULL, NULL, NULL, NULL);
-    static const char *const cases[] = { "", "x", "1 2", "-1 5 -1 5 boot", "0 0 0 0 boot",
-        "99999999999999999999 1 1 1 boot" };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        s_write (ARGOS_JOB_RUN, cases[i], strlen (cases[i]));
-        assert_true (argos_job_file_run (s_jobs, job));
-        assert_int_equal (argos_job_file_pidfd (&job->keeper), -1);
-    }
+    argos_job_file_boot (boot);
+    assert_false (argos_job_file_run (s_jobs, job)); //  There is none
+    s_assert_keeper (0, boot, 0);
+    s_assert_keeper (1, boot, 1);
+    s_assert_keeper ((uint64_t) getpid (), boot, getpid ()); //  Not as old as we are
+    s_assert_keeper ((uint64_t) getpid (), "another", 0);
+    s_assert_keeper ((uint64_t) getpid (), NULL, 0);
+    s_assert_keeper (UINT64_MAX, boot, 0);
+    s_assert_keeper (1ULL << 32, boot, 0);
+    s_write (ARGOS_JOB_LOG, "", 0);
+    assert_true (argos_job_file_run (s_jobs, job));
+    assert_int_equal (job->keeper.pid, 0);
     //  Ourselves, but not as old as we are
     argos_job_pid_t process = { .pid = getpid (), .start = 1 };
     assert_int_equal (argos_job_file_pidfd (&process), -1);
