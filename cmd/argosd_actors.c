@@ -180,6 +180,8 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
         .blobs = &self->blobs,
         .keeps = self->keeps,
         .keep_count = s_keeps (self->keeps, config),
+        .runs_owner = "api",
+        .runs_keep_ms = (int64_t) config->run_retention_s * 1000,
         .reason = self->store_reason };
     argos_core_config_init (&self->broker.core);
     self->broker.core.ipc_roles = config->ipc_roles;

@@ -195,6 +195,7 @@ s_set_api (argosd_peers_t *self, peer_t *peer)
         .allow_unauthenticated_loopback = http->allow_unauthenticated_loopback,
         .cors_origins = http->cors_origins,
         .max_concurrent_runs = http->max_concurrent_runs,
+        .run_retention_s = self->config->run_retention_s,
         .connection_limit = API_CONNECTIONS };
 }
 

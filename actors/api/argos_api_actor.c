@@ -48,6 +48,7 @@ argos_api_call_destroy (argos_api_call_t **self_p)
     argos_view_clear (&self->view);
     json_decref (self->row);
     json_decref (self->records);
+    json_decref (self->key_record);
     argos_api_files_free (self);
     free (self->session_key);
     free (self->status);
@@ -312,6 +313,7 @@ s_start (argos_api_t *self, const argos_api_config_t *config)
     };
     const char *host = config->host ? config->host : "127.0.0.1";
     char reason[256] = "";
+    self->retention_s = config->run_retention_s;
     self->max_runs = config->max_concurrent_runs > 0 ? config->max_concurrent_runs : 0;
     self->loaded = self->max_runs == 0;
     self->started_at = argos_shell_wall ();

@@ -26,6 +26,7 @@ typedef struct {
                                          //  loopback
     const char *const *cors_origins; //  NULL-terminated list of allowed origins or "*"; NULL = none
     int max_concurrent_runs;         //  Executing runs before 429; 0 = no cap
+    int run_retention_s;             //  How long a run is kept that has ended: told to clients
     bool direct_model_requests;      //  The model of a chat goes to the provider
     const char *tls_cert, *tls_key;  //  Files in PEM; both NULL = in clear
     bool allow_cleartext;            //  In clear also when others than loopback can connect

@@ -280,7 +280,7 @@ s_feature_map (const argos_api_t *self)
         json_pack ("{s:s,s:s,s:s,s:b,s:{s:b,s:b,s:i},s:b}", "session_continuity_header",
             "X-Hermes-Session-Id", "session_key_header", "X-Hermes-Session-Key",
             "tool_progress_mode", "chunk", "cors", self->cors, "runs_idempotency", "supported", 1,
-            "durable", 1, "retention_seconds", 86400, "reasoning_streaming", 0);
+            "durable", 1, "retention_seconds", self->retention_s, "reasoning_streaming", 0);
     for (size_t i = 0; i < sizeof s_features / sizeof *s_features; i++)
         (void) json_object_set_new (features, s_features[i][0],
             json_boolean (argos_api_routes_row (self->routes, s_features[i][1]) != NULL));

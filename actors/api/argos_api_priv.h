@@ -16,6 +16,7 @@
 
 #define ARGOS_API_NAME "api" //  Name of the peer, and owner of the runs it makes
 #define ARGOS_API_RESPONSE_SPACE "response"
+#define ARGOS_API_KEY_SPACE "http.key"
 #define ARGOS_API_RESPONSE_KEY 320 //  Key of a record of that space, terminated
 #define ARGOS_API_RUN_ID_SIZE 37   //  run_, 32 hex digits, NUL
 
@@ -39,22 +40,22 @@ struct argos_api_file {
 //  One request on its way through the broker
 
 struct argos_api_call {
-    argos_api_t *api;                   //  Owner
-    argos_http_req_t *req;              //  To be answered
-    char run_id[ARGOS_API_RUN_ID_SIZE]; //  Its run
-    argos_run_request_t run;            //  POST: what is asked for
-    char commit_id[64];                 //  POST: id of the commit
-    bool keyed;                         //  POST: has an idempotency key
-    bool waiting;                       //  POST: another one with this key is being committed
-    char *session_key;                  //  POST: X-Hermes-Session-Key, or NULL
-    char *status;                //  POST: state of the run that a repeat meets, NULL = a new run
+    argos_api_t *api;                     //  Owner
+    argos_http_req_t *req;                //  To be answered
+    char run_id[ARGOS_API_RUN_ID_SIZE];   //  Its run
+    argos_run_request_t run;              //  POST: what is asked for
+    char steer_id[ARGOS_API_RUN_ID_SIZE]; //  Steer: the run that carries the word
+    bool keyed;                           //  POST: has an idempotency key
+    bool repeat;                 //  POST: the key has been used, run_id is the run that it made
+    json_t *key_record;          //  POST: body of the record.put that takes the key, or NULL
+    char *session_key;           //  POST: X-Hermes-Session-Key, or NULL
+    char *status;                //  POST: state of the run that a repeat meets
     bool named;                  //  POST: its session was named by the client
     bool over;                   //  POST: the run that a repeat meets has ended
     argos_view_t view;           //  POST: what is answered, none = that it was started
     argos_api_file_t *files;     //  POST: to be stored before the commit
     size_t file_count;           //  How many
     size_t file_next, file_done; //  Which one is being stored; bytes of it that are
-    int64_t made_at;             //  POST: wall msec when the run that a repeat meets was made, or 0
     json_t *records;             //  POST: bodies of record.put in the same commit, or NULL
     json_t *row;                 //  GET: what is answered so far
     bool active_only;            //  List: executing runs only
@@ -62,7 +63,7 @@ struct argos_api_call {
     int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks. Lists: limit;
                                  //  pause = passed over
     argos_api_call_t *prev,
-        *next; //  Keyed posts in flight, or waiting for a slot, an end or a look
+        *next; //  Waiting for a slot, an end or a look
 };
 
 //  A run that executes as far as we know; counted against the cap
@@ -95,16 +96,17 @@ struct argos_api {
     argos_http_t *http;          //  Server
     argos_api_routes_t *routes;  //  What it serves
     char model[129];             //  Name of the model that is offered
-    bool cors;                   //  Some origins are allowed
     int64_t started_at;          //  Wall msec
     int max_runs;                //  Cap, 0 = none
+    int retention_s;             //  How long a run is kept that has ended
     bool draining;               //  No new runs; DRAINED is said when nobody waits for one
-    size_t attended;             //  Readers that a run is for: chats and the like
     bool stopping;               //  The peer is going away: ask nothing more
     bool loading;                //  slots is being read
-    argos_api_call_t *posts;     //  Keyed posts whose commit is not answered
-    argos_api_slot_t *slots;     //  Executing runs
+    bool cors;                   //  Some origins are allowed
+    bool direct_model;           //  Chats may ask for a model of the provider
     bool loaded;                 //  slots has what was executing before we started
+    size_t attended;             //  Readers that a run is for: chats and the like
+    argos_api_slot_t *slots;     //  Executing runs
     size_t checks;               //  run.get of a check of the slots not yet answered
     argos_api_call_t *admission; //  Posts that wait for that check
     argos_api_call_t *stops;     //  Stops that wait until the gateway has handled their run
@@ -112,7 +114,6 @@ struct argos_api {
     argos_api_watch_t *idle;     //  Those without readers, oldest first
     size_t idle_count;           //  How many
     size_t subscriptions;        //  Of all watches
-    bool direct_model;           //  Chats may ask for a model of the provider
     int64_t grace_ms;            //  From a hang-up to the end of the run
     int64_t keepalive_ms;        //  Silence on a stream before a comment
     argos_api_reader_t *quiet;   //  All streams, the one that was written to longest ago first
@@ -172,9 +173,14 @@ void argos_api_slot_free (argos_api_t *self, const char *run_id);
 void argos_api_slots_load (argos_api_t *self);
 void argos_api_slots_clear (argos_api_t *self);
 
+//  argos_api_key.c: names the run by the Idempotency-Key that came with the request. False: it was
+//  answered, or the key is being looked up and the handler is called again then.
+bool argos_api_key (argos_api_call_t *call, const char *route, const char *key);
+
 //  argos_api_runs.c: take the headers that any start of a run may have (route NULL: no idempotency
-//  key); make its message and its files ready; a header of sessions. False = answered. Then submit:
-//  checks, admission, commit and, with a view, the answer; that takes the call.
+//  key); make its message and its files ready; a header of sessions. False = answered, or the
+//  handler is called again. Then submit: checks, admission, commit and, with a view, the answer;
+//  that takes the call.
 bool argos_api_open (argos_api_call_t *call, const char *route);
 bool argos_api_prepare (argos_api_call_t *call);
 bool argos_api_session_header (argos_http_req_t *req, const char *name, char **ret_text);
@@ -250,7 +256,8 @@ void argos_api_stored (argos_api_call_t *call, argos_err_t code);
 void argos_api_abandon (argos_api_t *self, const char *run_id);
 
 //  argos_api_events.c: the handler. argos_api_watch.c: the request reads its run, whose row is
-//  final when over; the call is taken. What comes from the broker, and time.
+//  final when over; the call is taken. Whether somebody reads it. What comes from the broker, and
+//  time.
 void argos_api_events (void *ctx, argos_http_req_t *req);
 void argos_api_watch_join (argos_api_call_t *call, bool over);
 bool argos_api_watch_is_read (const argos_api_t *self, const char *run_id);

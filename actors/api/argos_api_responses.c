@@ -89,8 +89,9 @@ s_put (argos_api_call_t *call, const char *key, json_t *value)
 {
     if (!call->records)
         call->records = json_array ();
-    (void) json_array_append_new (call->records,
-        json_pack ("{s:s,s:s,s:o}", "space", ARGOS_API_RESPONSE_SPACE, "key", key, "value", value));
+    (void) json_array_append_new (
+        call->records, json_pack ("{s:s,s:s,s:o,s:s}", "space", ARGOS_API_RESPONSE_SPACE, "key",
+                           key, "value", value, "run_id", call->run_id));
 }
 
 static void

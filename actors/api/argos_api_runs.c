@@ -1,12 +1,8 @@
 //  argos_api_runs - POST /v1/runs, and what every start of a run goes through.
 //
-//  A run is one commit: its row and the message to the gateway; 202 leaves only after it was
-//  accepted. With an Idempotency-Key the run id and the id of the commit follow from the key: a
-//  repeat is found by the store (same content: accepted again; other content: conflict). Whether an
-//  accepted one was a repeat is known from a read before it, and, of posts that race, from the list
-//  of those in flight: the broker keeps the order of one sender, so the first to arrive is the new
-//  one. The row has no session until the gateway binds it, in the commit that queues the turn; the
-//  stop relies on that.
+//  A run is one commit: its row, the message to the gateway and, with an Idempotency-Key, the
+//  record that takes the key; 202 leaves only after it was accepted. The row has no session until
+//  the gateway binds it, in the commit that queues the turn; the stop relies on that.
 
 #include "argos_api_priv.h"
 
@@ -16,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define S_PARTS_MAX 8               //  Of the commit that starts a run
-#define S_DAY_MS 86400000LL         //  A day
-#define S_RECORD_MS (30 * S_DAY_MS) //  Records are kept as long as runs
+#define S_PARTS_MAX 8 //  Of the commit that starts a run
 
 //  --------------------------------------------------------------------------
 //  A new run
@@ -57,36 +51,18 @@ s_started (argos_api_call_t *call)
     argos_api_call_destroy (&call);
 }
 
-//  The post with a key that is in flight (waiting false) or the first that waits for it (true);
-//  NULL.
-
-static argos_api_call_t *
-s_find_post (const argos_api_t *self, const char *run_id, bool waiting)
-{
-    argos_api_call_t *call;
-    DL_FOREACH (self->posts, call)
-        if (call->waiting == waiting && strcmp (call->run_id, run_id) == 0)
-            return call;
-    return NULL;
-}
-
 //  Answer a post, as its commit was answered, and free it.
 
 static void
 s_settle (argos_api_call_t *call, argos_err_t code)
 {
-    argos_api_t *self = call->api;
-    if (call->keyed) //  Then it is on the list. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
-        DL_DELETE (self->posts, call);
-    if (!call->status)
-        argos_api_slot_stored (self, call->run_id, code == ARGOS_OK);
+    argos_api_slot_stored (call->api, call->run_id, code == ARGOS_OK);
     if (code == ARGOS_OK) {
         s_started (call);
         return;
     }
-    if (code == ARGOS_CONFLICT && call->keyed)
-        argos_http_error (call->req, 409, "invalid_request_error", "idempotency_key_conflict", NULL,
-            "This Idempotency-Key was used with another request.");
+    if (code == ARGOS_CONFLICT && call->keyed) //  Another post with this key was faster
+        argos_http_again (call->req, "");
     else if (code == ARGOS_TOO_BIG)
         argos_http_error (call->req, 400, "invalid_request_error", "content_too_long", NULL,
             "The run is larger than the broker takes.");
@@ -95,7 +71,11 @@ s_settle (argos_api_call_t *call, argos_err_t code)
     argos_api_call_destroy (&call);
 }
 
-static argos_peer_answer_fn s_on_commit;
+static void
+s_on_commit (void *arg, const argos_peer_answer_t *answer)
+{
+    s_settle (arg, answer->code);
+}
 
 //  Send the commit; ARGOS_OK when its answer will come.
 
@@ -104,7 +84,7 @@ s_commit (argos_api_call_t *call)
 {
     argos_api_t *self = call->api;
     argos_run_problem_t problem;
-    char lane[ARGOS_RUN_SESSION_MAX + 1], owner[64];
+    char lane[ARGOS_RUN_SESSION_MAX + 1], owner[64], id[48];
     if (self->stopping)
         return ARGOS_GONE;
     argos_api_run_owner (call->req, owner);
@@ -112,7 +92,7 @@ s_commit (argos_api_call_t *call)
         &call->run, call->run_id, argos_http_owner (call->req), call->session_key, lane, &problem);
     if (!inbound)
         return ARGOS_TOO_BIG;
-    size_t count = 2 + json_array_size (call->records);
+    size_t records = json_array_size (call->records), count = 2;
     argos_peer_part_t parts[S_PARTS_MAX] = {
         { .type = "run.create",
             .to = "store",
@@ -125,60 +105,22 @@ s_commit (argos_api_call_t *call)
             .durable = true,
             .body = inbound },
     };
-    assert (count <= S_PARTS_MAX);
-    //  From the day of the run, so that a repeat is the same
-    int64_t made_at = call->made_at ? call->made_at : argos_shell_wall ();
-    for (size_t i = 2; i < count; i++) {
-        json_t *record = json_array_get (call->records, i - 2);
-        (void) json_object_set_new (record, "expires_at",
-            json_integer ((json_int_t) (made_at / S_DAY_MS * S_DAY_MS + S_RECORD_MS)));
-        parts[i] = (argos_peer_part_t){
-            .type = "record.put", .to = "store", .durable = true, .body = json_incref (record)
-        };
+    assert (records + 3 <= S_PARTS_MAX);
+    for (size_t i = 0; i < records + 1; i++) {
+        json_t *record = i < records ? json_array_get (call->records, i) : call->key_record;
+        if (record)
+            parts[count++] = (argos_peer_part_t){
+                .type = "record.put", .to = "store", .durable = true, .body = json_incref (record)
+            };
     }
-    return argos_peer_commit (
-        argos_shell_peer (self->shell), call->commit_id, parts, count, s_on_commit, call);
-}
-
-//  A keyed post has been answered: the next one with its key may go, or shares the trouble.
-
-static void
-s_next_post (argos_api_t *self, const char *run_id, argos_err_t code)
-{
-    argos_api_call_t *next;
-    while ((next = s_find_post (self, run_id, true))) {
-        next->waiting = false;
-        if (code == ARGOS_OK || code == ARGOS_CONFLICT) {
-            code = s_commit (next);
-            if (code == ARGOS_OK)
-                return;
-        }
-        s_settle (next, code);
-    }
-}
-
-static void
-s_finish (argos_api_call_t *call, argos_err_t code)
-{
-    argos_api_t *self = call->api;
-    char run_id[ARGOS_API_RUN_ID_SIZE];
-    memcpy (run_id, call->run_id, sizeof run_id);
-    bool keyed = call->keyed;
-    s_settle (call, code);
-    if (keyed)
-        s_next_post (self, run_id, code);
-}
-
-static void
-s_on_commit (void *arg, const argos_peer_answer_t *answer)
-{
-    s_finish (arg, answer->code);
+    (void) snprintf (id, sizeof id, "post.%s", call->run_id);
+    return argos_peer_commit (argos_shell_peer (self->shell), id, parts, count, s_on_commit, call);
 }
 
 void
 argos_api_start (argos_api_call_t *call)
 {
-    if (call->file_count && !call->status)
+    if (call->file_count)
         argos_api_files_store (call);
     else
         argos_api_stored (call, ARGOS_OK);
@@ -194,41 +136,30 @@ argos_api_stored (argos_api_call_t *call, argos_err_t code)
         argos_api_call_destroy (&call);
         return;
     }
-    if (call->keyed) {
-        //  One at a time: to the peer, two commits of one id at once are a mistake
-        call->waiting = s_find_post (self, call->run_id, false) != NULL;
-        DL_APPEND (self->posts, call);
-    }
-    if (call->waiting)
-        return;
     code = s_commit (call);
     if (code != ARGOS_OK)
-        s_finish (call, code);
+        s_settle (call, code);
 }
 
-//  A keyed post: a run that is there already is met, not made.
+//  The run that a repeat meets.
 
 static void
 s_on_known (void *arg, const argos_peer_answer_t *answer)
 {
     argos_api_call_t *call = arg;
-    if (answer->code != ARGOS_OK) {
-        argos_api_unavailable (call->req, answer->code);
-        argos_api_call_destroy (&call);
-        return;
-    }
     const json_t *row = argos_api_row (answer, call->req);
     const char *state = json_string_value (json_object_get (row, "state"));
-    call->over = argos_api_row_terminal (row);
-    call->made_at = (int64_t) json_number_value (json_object_get (row, "created_at"));
-    if (!state && s_find_post (call->api, call->run_id, false))
-        state = "queued";
-    if (state)
+    if (answer->code != ARGOS_OK)
+        argos_api_unavailable (call->req, answer->code);
+    else if (!state)
+        argos_http_again (call->req, ""); //  It has gone since the key was looked up
+    else {
+        call->over = argos_api_row_terminal (row);
         call->status = strdup (state);
-    if (call->status)
-        argos_api_start (call);
-    else
-        argos_api_admit (call);
+        s_started (call);
+        return;
+    }
+    argos_api_call_destroy (&call);
 }
 
 //  The session that the client has named: another platform's, or another owner's, is not there.
@@ -263,7 +194,7 @@ argos_api_submit (argos_api_call_t *call)
     if (call->named)
         argos_api_read (self, "session.get", json_pack ("{s:O}", "id", call->run.session_id),
             s_on_session, call);
-    else if (call->keyed)
+    else if (call->repeat)
         argos_api_read (
             self, "run.get", json_pack ("{s:s}", "run_id", call->run_id), s_on_known, call);
     else
@@ -311,29 +242,20 @@ argos_api_session_header (argos_http_req_t *req, const char *name, char **ret_te
     return false;
 }
 
-//  Ids: from the key, or random. False when the key was refused and answered.
+//  False when the key was refused and answered, or is being looked up.
 
 static bool
 s_name_run (argos_api_call_t *call, const char *route)
 {
     const char *key = argos_http_header (call->req, "Idempotency-Key");
-    unsigned char random[16];
-    char owner[64];
     if (key && !argos_run_idempotency_valid (key)) {
         argos_http_error (call->req, 400, "invalid_request_error", "invalid_idempotency_key", NULL,
             "Idempotency-Key must be 1 to 255 visible ASCII characters.");
         return false;
     }
-    call->keyed = key && route;
-    if (call->keyed) {
-        (void) snprintf (owner, sizeof owner, "%s/%s", argos_http_owner (call->req), route);
-        argos_run_id_of_key (owner, key, call->run_id, call->commit_id);
-        return true;
-    }
-    randombytes_buf (random, sizeof random);
-    memcpy (call->run_id, "run_", 4);
-    (void) sodium_bin2hex (call->run_id + 4, sizeof call->run_id - 4, random, sizeof random);
-    (void) snprintf (call->commit_id, sizeof call->commit_id, "post.%s", call->run_id);
+    if (key && route)
+        return argos_api_key (call, route, key);
+    argos_run_id_new (call->run_id);
     return true;
 }
 
@@ -404,7 +326,7 @@ void
 argos_api_post (void *ctx, argos_http_req_t *req)
 {
     argos_api_call_t *call = argos_api_call_new (ctx, req);
-    if (!argos_api_open (call, "runs") || !s_read_request (call))
+    if (!argos_api_open (call, "runs") || (!call->repeat && !s_read_request (call)))
         argos_api_call_destroy (&call);
     else if (call->run.previous)
         argos_api_continue (call);

@@ -6,7 +6,6 @@
 
 #include "argos_api_priv.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +43,7 @@ s_on_commit (void *arg, const argos_peer_answer_t *answer)
     if (answer->code == ARGOS_OK)
         argos_http_json (call->req, 200,
             json_pack ("{s:s,s:s,s:b,s:s}", "object", "hermes.run.steer", "run_id", call->run_id,
-                "accepted", 1, "steer_run_id", call->commit_id));
+                "accepted", 1, "steer_run_id", call->steer_id));
     else if (answer->code == ARGOS_CONFLICT || answer->code == ARGOS_DENIED)
         argos_http_error (call->req, 409, "invalid_request_error", "steer_not_accepted", NULL,
             "The run has ended meanwhile.");
@@ -56,36 +55,33 @@ s_on_commit (void *arg, const argos_peer_answer_t *answer)
 static void
 s_commit (argos_api_call_t *call, const char *session)
 {
-    unsigned char random[16];
     char owner[64], topic[64], id[80];
     argos_run_problem_t problem;
-    randombytes_buf (random, sizeof random);
-    memcpy (call->commit_id, "run_", 4);
-    (void) sodium_bin2hex (call->commit_id + 4, 33, random, sizeof random);
+    argos_run_id_new (call->steer_id);
     argos_api_run_owner (call->req, owner);
     (void) snprintf (topic, sizeof topic, "topic:run.%s", call->run_id);
-    (void) snprintf (id, sizeof id, "steered.%s", call->commit_id);
+    (void) snprintf (id, sizeof id, "steered.%s", call->steer_id);
     char lane[ARGOS_RUN_SESSION_MAX + 1];
     json_t *inbound = argos_run_request_inbound (
-        &call->run, call->commit_id, argos_http_owner (call->req), NULL, lane, &problem);
-    json_t *row = argos_run_request_row (&call->run, call->commit_id, owner);
+        &call->run, call->steer_id, argos_http_owner (call->req), NULL, lane, &problem);
+    json_t *row = argos_run_request_row (&call->run, call->steer_id, owner);
     (void) json_object_set_new (row, "session_id", json_string (session));
     const argos_peer_part_t parts[] = {
         { .type = "run.create", .to = "store", .body = row },
         { .type = "turn.request",
             .to = "service:turn",
-            .id = call->commit_id,
+            .id = call->steer_id,
             .key = session,
             .durable = true,
             .side = true,
             .urgent = true,
-            .body = json_pack ("{s:s,s:s,s:O,s:O}", "run_id", call->commit_id, "session_id",
-                session, "text", call->run.text, "source", json_object_get (inbound, "source")) },
+            .body = json_pack ("{s:s,s:s,s:O,s:O}", "run_id", call->steer_id, "session_id", session,
+                "text", call->run.text, "source", json_object_get (inbound, "source")) },
         { .type = "run.steered",
             .to = topic,
             .id = id,
             .durable = true,
-            .body = json_pack ("{s:s}", "steer_run_id", call->commit_id) },
+            .body = json_pack ("{s:s}", "steer_run_id", call->steer_id) },
     };
     json_decref (inbound);
     argos_err_t code =

@@ -42,6 +42,14 @@ s_req_new (argos_http_t *self, struct MHD_Connection *connection)
 }
 
 static void
+s_drop_extra (argos_http_req_t *req)
+{
+    for (unsigned i = 0; i < req->extra_count; i++)
+        free (req->extra[i].value);
+    req->extra_count = 0;
+}
+
+static void
 s_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
     enum MHD_RequestTerminationCode code)
 {
@@ -57,8 +65,7 @@ s_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
         DL_DELETE (req->http->waiting, req);
     if (req->response)
         MHD_destroy_response (req->response);
-    for (unsigned i = 0; i < req->extra_count; i++)
-        free (req->extra[i].value);
+    s_drop_extra (req);
     free (req->param);
     free (req->body);
     free (req);
@@ -438,6 +445,20 @@ argos_http_body (const argos_http_req_t *req, size_t *ret_size)
 {
     *ret_size = req->size;
     return req->body ? req->body : "";
+}
+
+void
+argos_http_again (argos_http_req_t *req, const char *note)
+{
+    s_drop_extra (req);
+    (void) snprintf (req->note, sizeof req->note, "%s", note);
+    req->route->fn (req->http->ctx, req);
+}
+
+const char *
+argos_http_note (const argos_http_req_t *req)
+{
+    return req->note;
 }
 
 bool

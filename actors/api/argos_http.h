@@ -80,6 +80,11 @@ bool argos_http_keyed (const argos_http_req_t *req);
 const char *argos_http_owner (const argos_http_req_t *req);
 bool argos_http_is_admin (const argos_http_req_t *req);
 
+//  Call the handler once more, with a note of at most 47 bytes for it; headers that were set for
+//  the answer are dropped. The note it was called with, "" at first; borrowed.
+void argos_http_again (argos_http_req_t *req, const char *note);
+const char *argos_http_note (const argos_http_req_t *req);
+
 //  One more header for the answer to come, at most 8. name is static, value copied; one with
 //  control characters or anything but ASCII is left out.
 void argos_http_set (argos_http_req_t *req, const char *name, const char *value);

@@ -47,6 +47,7 @@ struct argos_http_req {
     char owner[ARGOS_HTTP_OWNER_MAX + 1]; //  Of its key
     unsigned scopes;                      //  Of its key
     const char *origin;            //  Allowed Origin header, or NULL; lives as long as the request
+    char note[48];                 //  For the handler, when it is called again
     char *body;                    //  The body so far
     size_t size, capacity;         //  Bytes of body, and of its buffer
     uint64_t seen;                 //  Bytes of body received, kept or not

@@ -306,6 +306,15 @@ argos_run_idempotency_valid (const char *key)
     return size >= 1 && size <= 255;
 }
 
+void
+argos_run_id_new (char *ret_run_id)
+{
+    unsigned char random[16];
+    randombytes_buf (random, sizeof random);
+    memcpy (ret_run_id, "run_", 4);
+    (void) sodium_bin2hex (ret_run_id + 4, 33, random, sizeof random);
+}
+
 bool
 argos_run_id_valid (const char *text)
 {
@@ -327,17 +336,6 @@ s_hash (const char *domain, const char *text, size_t size, char ret_hex[65])
     (void) crypto_hash_sha256_update (&state, (const unsigned char *) text, size);
     (void) crypto_hash_sha256_final (&state, digest);
     (void) sodium_bin2hex (ret_hex, 65, digest, sizeof digest);
-}
-
-void
-argos_run_id_of_key (const char *owner, const char *key, char *ret_run_id, char *ret_commit_id)
-{
-    char hex[65], scoped[512];
-    (void) snprintf (scoped, sizeof scoped, "%.64s\n%.400s", owner, key);
-    s_hash ("run", scoped, strlen (scoped), hex);
-    (void) snprintf (ret_run_id, 37, "run_%.32s", hex);
-    s_hash ("", scoped, strlen (scoped), hex);
-    (void) snprintf (ret_commit_id, 46, "idem.%.40s", hex);
 }
 
 //  --------------------------------------------------------------------------

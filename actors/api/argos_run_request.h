@@ -68,10 +68,8 @@ bool argos_run_session_valid (const char *text, size_t size);
 //  Whether key is 1 to 255 visible ASCII characters.
 bool argos_run_idempotency_valid (const char *key);
 
-//  run_<32 hex> for an idempotency key of an owner, always the same; ret_run_id has 37 bytes. And
-//  the id of its commit, 46 bytes.
-void argos_run_id_of_key (
-    const char *owner, const char *key, char *ret_run_id, char *ret_commit_id);
+//  A new run_<32 hex>; ret_run_id has 37 bytes.
+void argos_run_id_new (char *ret_run_id);
 
 //  Whether text is run_ and 32 lowercase hex digits.
 bool argos_run_id_valid (const char *text);

@@ -60,6 +60,7 @@ static const struct {
     FIELD (FLAG, "http.direct_model_requests", http.direct_model_requests),
     FIELD (INT, "http.disconnect_grace_s", http.disconnect_grace_s),
     FIELD (INT, "http.keepalive_s", http.keepalive_s),
+    FIELD (INT, "runs.retention_s", run_retention_s),
     FIELD (TEXT, "agent.system_prompt", agent.system_prompt),
     FIELD (INT, "agent.max_iterations", agent.max_iterations),
     FIELD (INT, "agent.max_turns", agent.max_turns),

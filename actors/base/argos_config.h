@@ -147,6 +147,7 @@ typedef struct {
     argos_config_adapter_t *adapters; //  Each
     argos_log_level_t log_level;      //  What is logged
     argos_config_http_t http;         //  The runs API
+    int run_retention_s;              //  How long its runs are kept when they have ended
     argos_config_provider_t provider; //  Who answers
     argos_config_provider_t fallbacks[ARGOS_FALLBACKS_MAX]; //  Who answers when that one can't
     size_t fallback_count;                                  //  How many

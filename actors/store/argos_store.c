@@ -389,8 +389,8 @@ argos_store_chore (argos_store_t *self, int64_t now)
         argos_store_checkpoint (self);
     else
         more = argos_store_prune (self, now) || argos_store_retain (self, now) ||
-               argos_store_blob_prune (self) || argos_store_trash_prune (self) ||
-               argos_store_index_messages (self);
+               argos_store_expire (self, now) || argos_store_blob_prune (self) ||
+               argos_store_trash_prune (self) || argos_store_index_messages (self);
     if (!more && !self->failed && !self->vacuumed) {
         more = argos_store_vacuum (self);
         self->vacuumed = !more;

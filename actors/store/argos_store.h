@@ -75,6 +75,10 @@ int argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
 //  ARGOS_STORE_KEEPS_MAX.
 void argos_store_set_keeps (argos_store_t *self, const argos_store_keep_t *keeps, size_t count);
 
+//  Runs of that owner ("api"; those of "api.NAME" too) that have ended go after keep_ms, with what
+//  is theirs.
+void argos_store_set_runs (argos_store_t *self, const char *owner, int64_t keep_ms);
+
 //  One slice (at most about 5 ms) of housekeeping: checkpoint, pruning, indexing. Returns true when
 //  there is more to do.
 bool argos_store_chore (argos_store_t *self, int64_t now);

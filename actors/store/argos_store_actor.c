@@ -139,6 +139,8 @@ s_start (self_t *self, const argos_store_actor_config_t *config)
         argos_store_set_blobs (self->store, config->blobs);
     if (config->keeps)
         argos_store_set_keeps (self->store, config->keeps, config->keep_count);
+    if (config->runs_owner)
+        argos_store_set_runs (self->store, config->runs_owner, config->runs_keep_ms);
     self->pair = s_bind (config->endpoint);
     if (!self->pair) {
         snprintf (self->reason, sizeof self->reason, "can't bind %.200s", config->endpoint);

@@ -19,6 +19,8 @@ typedef struct {
     const argos_store_blobs_t *blobs; //  Limits of blobs, copied before READY; NULL = the defaults
     const argos_store_keep_t *keeps;  //  Rules of retention, copied before READY; may be NULL
     size_t keep_count;                //  How many
+    const char *runs_owner;           //  Whose runs go when they have ended; NULL = all stay
+    int64_t runs_keep_ms;             //  after so long
     argos_store_info_t *info;         //  Filled before READY; may be NULL
     char *reason;                     //  Filled before FAILED, 256 bytes; may be NULL
 } argos_store_actor_config_t;

@@ -70,6 +70,17 @@ typedef struct {
     int64_t entries, bytes;                             //  so many
 } argos_store_retain_t;
 
+//  Where a walk over the runs goes on
+
+typedef struct {
+    char owner[ARGOS_NAME_MAX + 1]; //  Whose
+    int64_t keep_ms;                //  After their end, 0 = they stay
+    int64_t walk_at;                //  Uptime at which the next walk begins
+    int64_t cursor;                 //  Last number looked at
+    int64_t allowed;                //  How many may still be removed
+    bool running;                   //  A walk is going on
+} argos_store_runs_t;
+
 //  A text that grows, kept for the next one
 
 typedef struct {
@@ -128,6 +139,7 @@ struct argos_store {
     size_t keep_count;                               //  How many
     int64_t retain_at;           //  Uptime at which the next walk over the topics begins
     argos_store_retain_t retain; //  The walk at hand
+    argos_store_runs_t runs;     //  Runs that have ended
     argos_store_blobs_t blobs;   //  Limits of blobs
     int64_t spoiled[ARGOS_STORE_SPOILED_MAX]; //  Blobs to be dropped behind this batch
     size_t spoiled_count;                     //  How many
@@ -195,6 +207,9 @@ int argos_store_checkpoint (argos_store_t *self);
 
 //  argos_store_retain.c: one slice of retention. Returns true when there is more.
 bool argos_store_retain (argos_store_t *self, int64_t now);
+
+//  argos_store_expire.c: one slice; true when there is more to do.
+bool argos_store_expire (argos_store_t *self, int64_t now);
 
 //  argos_store_prune.c: one slice; true when there is more to do.
 bool argos_store_prune (argos_store_t *self, int64_t now);

@@ -2,7 +2,8 @@
 //
 //  Invariant: a version is never used twice, also not by a record that was removed and made again,
 //  so a record.put with a version that has been read changes exactly what has been read. A record
-//  behind its time is absent. Limits: 32 KiB a value, 200 records or 512 KiB a page.
+//  behind its time is absent; one of a run goes when the run goes. Limits: 32 KiB a value, 200
+//  records or 512 KiB a page.
 
 #include "argos_store_priv.h"
 
@@ -61,8 +62,9 @@ argos_store_record_put (argos_store_t *self, argos_store_unit_t *unit)
         return argos_store_run (self, ARGOS_SQL_RECORD_DROP, "ss", space, key) == 0;
     if (json_dumpb (value, NULL, 0, JSON_COMPACT) > VALUE_MAX)
         return argos_store_refuse (unit->ans, ARGOS_TOO_BIG, "the value is larger than 32 KiB");
-    return argos_store_run (self, ARGOS_SQL_RECORD_PUT, "ssiij", space, key, self->now,
-               argos_store_integer (body, "expires_at", 0), value) == 0;
+    return argos_store_run (self, ARGOS_SQL_RECORD_PUT, "ssiijs", space, key, self->now,
+               argos_store_integer (body, "expires_at", 0), value,
+               argos_store_member (body, "run_id")) == 0;
 }
 
 bool

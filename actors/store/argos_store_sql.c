@@ -187,8 +187,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_RECORD_GET] = "SELECT key, value, number, updated_at, expires_at FROM records"
                              " WHERE space = ?1 AND key = ?2"
                              " AND (expires_at = 0 OR expires_at > ?3)",
-    [ARGOS_SQL_RECORD_PUT] = "REPLACE INTO records (space, key, updated_at, expires_at, value)"
-                             " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [ARGOS_SQL_RECORD_PUT] = "REPLACE INTO records (space, key, updated_at, expires_at, value,"
+                             " run_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [ARGOS_SQL_RECORD_DROP] = "DELETE FROM records WHERE space = ?1 AND key = ?2",
     [ARGOS_SQL_RECORD_LIST] =
         "SELECT key, value, number, updated_at, expires_at FROM records"

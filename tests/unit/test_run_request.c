@@ -260,18 +260,6 @@ the_row_keeps_the_beginning_of_the_prompt (void **state)
 }
 
 static void
-ids_follow_from_the_key (void **state)
-{
-    (void) state;
-    char run[37], commit[46], other[37];
-    argos_run_id_of_key ("main", "k", run, commit);
-    assert_true (argos_run_id_valid (run));
-    assert_string_equal (commit, "idem.f80ac9b14351b126d50f58b36cde3ce5e094b745");
-    argos_run_id_of_key ("main", "l", other, commit);
-    assert_string_not_equal (run, other);
-}
-
-static void
 forms_of_ids_and_keys (void **state)
 {
     (void) state;
@@ -306,7 +294,6 @@ main (void)
         cmocka_unit_test (an_array_is_history_and_prompt),
         cmocka_unit_test (history_wins_over_the_chain_and_the_array),
         cmocka_unit_test (the_row_keeps_the_beginning_of_the_prompt),
-        cmocka_unit_test (ids_follow_from_the_key),
         cmocka_unit_test (forms_of_ids_and_keys),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

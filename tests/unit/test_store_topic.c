@@ -246,6 +246,104 @@ kept_entries_have_limits_of_age_number_and_bytes (void **state)
     kit_free (kit);
 }
 
+//  One run of the API with all that is its own, started at this moment
+
+static void
+s_whole_run (kit_t *kit, const char *run, const char *owner, bool ended)
+{
+    char text[512];
+    snprintf (text, sizeof text, "{\"run_id\":\"%s\",\"owner\":\"%s\"}", run, owner);
+    kit_write (kit, "api", "run.create", text);
+    snprintf (text, sizeof text,
+        "{\"space\":\"response\",\"key\":\"%s\",\"value\":{},\"run_id\":\"%s\"}", run, run);
+    kit_write (kit, "api", "record.put", text);
+    snprintf (text, sizeof text, "run.%s", run);
+    s_entry (kit, text, 0, ended ? ",\"last\":true" : "", 5);
+    snprintf (text, sizeof text, "{\"run_id\":\"%s\",\"state\":\"completed\"}", run);
+    if (ended)
+        kit_write (kit, "api", "run.finish", text);
+}
+
+static void
+s_runs_walk (kit_t *kit)
+{
+    kit->store->runs.walk_at = 0;
+    while (argos_store_chore (kit->store, kit->now))
+        continue;
+}
+
+static int64_t
+s_of_run (kit_t *kit, const char *run)
+{
+    char sql[640];
+    snprintf (sql, sizeof sql,
+        "SELECT (SELECT count (*) FROM runs WHERE run_id = '%s')"
+        " + (SELECT count (*) FROM records WHERE run_id = '%s')"
+        " + (SELECT count (*) FROM journal JOIN topics ON topic = id WHERE name = 'run.%s')"
+        " + (SELECT count (*) FROM topics WHERE name = 'run.%s')",
+        run, run, run, run);
+    return kit_number (kit, sql);
+}
+
+static void
+runs_of_the_api_go_with_all_that_is_theirs (void **state)
+{
+    (void) state;
+    static const char *const runs[] = { "run_10000000000000000000000000000000",
+        "run_20000000000000000000000000000000", "run_30000000000000000000000000000000",
+        "run_40000000000000000000000000000000", "run_50000000000000000000000000000000" };
+    kit_t *kit = kit_new (false);
+    while (argos_store_chore (kit->store, kit->now)) //  The first pass of everything
+        continue;
+    argos_store_set_runs (kit->store, "api", 60000);
+    s_whole_run (kit, runs[0], "api", true);
+    s_whole_run (kit, runs[1], "api.other", true);
+    s_whole_run (kit, runs[2], "api", false);
+    s_whole_run (kit, runs[3], "apiary", true);
+    kit->now += 59000;
+    s_whole_run (kit, runs[4], "api", true);
+    s_runs_walk (kit);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal (s_of_run (kit, runs[i]), 4);
+    kit->now += 2000;
+    s_runs_walk (kit);
+    assert_int_equal (s_of_run (kit, runs[0]), 0);
+    assert_int_equal (s_of_run (kit, runs[1]), 0);
+    for (size_t i = 2; i < 5; i++) //  Has not ended, is another's, has ended just now
+        assert_int_equal (s_of_run (kit, runs[i]), 4);
+    //  The end counts, not the beginning
+    kit_write (kit, "api", "run.finish",
+        "{\"run_id\":\"run_30000000000000000000000000000000\","
+        "\"state\":\"cancelled\"}");
+    kit->now += 59500;
+    s_runs_walk (kit);
+    assert_int_equal (s_of_run (kit, runs[2]), 4);
+    assert_int_equal (s_of_run (kit, runs[4]), 0);
+    kit->now += 1000;
+    s_runs_walk (kit);
+    assert_int_equal (s_of_run (kit, runs[2]), 0);
+    kit_free (kit);
+}
+
+static void
+a_clock_that_jumps_does_not_take_all_runs (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    while (argos_store_chore (kit->store, kit->now))
+        continue;
+    argos_store_set_runs (kit->store, "api", 60000);
+    for (int i = 0; i < 300; i++) {
+        char run[40];
+        snprintf (run, sizeof run, "run_%032d", i);
+        s_whole_run (kit, run, "api", true);
+    }
+    kit->now += 3600000;
+    s_runs_walk (kit);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM runs"), 300 - 64 - 299 / 30);
+    kit_free (kit);
+}
+
 int
 main (void)
 {
@@ -255,6 +353,8 @@ main (void)
         cmocka_unit_test (a_topic_that_tells_how_things_are_stays_small),
         cmocka_unit_test (a_run_brings_its_topic_which_belongs_to_its_owner),
         cmocka_unit_test (old_runs_topics_and_receipts_go_when_they_are_finished),
+        cmocka_unit_test (runs_of_the_api_go_with_all_that_is_theirs),
+        cmocka_unit_test (a_clock_that_jumps_does_not_take_all_runs),
         cmocka_unit_test (kept_entries_have_limits_of_age_number_and_bytes),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
