@@ -128,9 +128,8 @@ def test_each_command_says_what_it_does_with_an_example(home):
     for command in commands:
         result = argos(home, command, "--help")
         assert result.returncode == 0 and result.stderr == "" and "\nFor example:\n  " in result.stdout, command
-        assert result.stdout == argos(home, "help", command).stdout and result.stdout.split("\n")[0] in helped
-        #  Each is a command that is there: without a word it says what it wants, or that no daemon is there
-        assert "there is no command" not in argos(home / "nowhere", command, "--no-such-option").stderr, command
+        assert result.stdout.split("\n")[0] in helped
+    assert argos(home, "help", "runs").stdout == argos(home, "runs", "--help").stdout
     assert argos(home, "help", "nothing").returncode == 2
     assert not list(home.iterdir())
 
