@@ -37,6 +37,7 @@ static const struct {
     { "keys", NULL },
     { "config", argos_command_config },
     { "node", NULL },
+    { "logs", argos_command_logs },
     { "top", argos_command_top },
     { "peers", argos_command_peers },
     { "agents", argos_command_agents },

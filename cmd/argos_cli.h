@@ -126,6 +126,7 @@ argos_cli_command_t argos_command_dead, argos_command_deliveries, argos_command_
     argos_command_channels;
 argos_cli_command_t argos_command_handoff;
 argos_cli_command_t argos_command_import;
+argos_cli_command_t argos_command_logs;
 argos_cli_command_t argos_command_provider;
 argos_cli_command_t argos_command_sessions;
 argos_cli_command_t argos_command_top;

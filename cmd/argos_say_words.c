@@ -42,6 +42,21 @@ static const argos_say_words_t s_rows[] = {
       "For example:\n"
       "  argos top                                                 watch it\n"
       "  argos --json top --once                                   the same figures for a program\n" },
+    { "logs", "-f -n --level", true,
+      "argos logs [-f] [-n LINES] [--level LEVEL]\n"
+      "                                    what argosd has logged; -f: and what it logs from now on\n",
+      "\n"
+      "It needs no daemon: the log is argosd.log in the home (4 MiB, and as much from before in\n"
+      "argosd.log.1). Where the actors are processes of their own, theirs is in it, too; a node has its\n"
+      "own.\n"
+      "\n"
+      "  -f                    go on with what comes, until Ctrl-C\n"
+      "  -n LINES              so many of the newest lines; 100 otherwise\n"
+      "  --level LEVEL         error, warn, info or debug: lines of that weight and above\n"
+      "\n"
+      "For example:\n"
+      "  argos logs -f                                             watch it\n"
+      "  argos logs --level warn -n 20                             what went wrong lately\n" },
     { "peers", "list drain resume", false,
       "argos peers [list]                  who is connected\n"
       "argos peers drain|resume NAME       give a peer no new work; give it work again\n",

@@ -92,6 +92,24 @@ s_set_up (char *reason, size_t size)
     return signal_fd;
 }
 
+//  A line of the log as it is
+
+static void s_say (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+
+static void
+s_say (const char *format, ...)
+{
+    char line[3 * PATH_MAX];
+    va_list list;
+    va_start (list, format);
+    int size = vsnprintf (line, sizeof line - 1, format, list); // NOLINT(clang-analyzer-valist.*)
+    va_end (list);
+    size_t used = strlen (line);
+    line[used++] = '\n';
+    if (size > 0)
+        argos_log_write (line, used);
+}
+
 //  The time as in the other lines of the log
 
 static void
@@ -116,11 +134,9 @@ s_say_ready (const argosd_place_t *place, const argosd_home_t *home, const argos
         snprintf (http, sizeof http, " http=http://%s:%d", config->http.host, config->http.port);
     char stamp[32];
     s_stamp (stamp);
-    fprintf (stderr,
-        "ts=%s level=info actor=" NAME " event=%s pid=%ld home=\"%s\" endpoint=\"%s\"%s\n", stamp,
+    s_say ("ts=%s level=info actor=" NAME " event=%s pid=%ld home=\"%s\" endpoint=\"%s\"%s", stamp,
         place->child ? "joined" : "ready", (long) getpid (), home->path,
         place->broker ? place->broker : home->endpoint, http);
-    fflush (stderr);
     if (!place->child)
         sd_notify (0, "READY=1");
 }
@@ -160,7 +176,7 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
     argosd_actors_t *actors =
         argosd_actors_new (place, home, config, follow, reason, sizeof reason);
     if (!actors) {
-        fprintf (stderr, NAME ": %s\n", reason);
+        s_say (NAME ": %s", reason);
         return EXIT_CONFIG;
     }
     argos_supervisor_t *supervisor = argosd_actors_supervisor (actors);
@@ -183,12 +199,11 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
         argosd_restarts_note (home->path);
     if (code == EXIT_FAILURE) {
         const char *why = argosd_actors_reason (actors);
-        fprintf (
-            stderr, NAME ": %s%s%s\n", argos_supervisor_reason (supervisor), *why ? ": " : "", why);
+        s_say (NAME ": %s%s%s", argos_supervisor_reason (supervisor), *why ? ": " : "", why);
     }
     //  A thread that does not end may hold anything: leave without touching it
     if (argos_supervisor_stop (supervisor) != 0) {
-        fprintf (stderr, NAME ": %s\n", argos_supervisor_reason (supervisor));
+        s_say (NAME ": %s", argos_supervisor_reason (supervisor));
         _exit (EXIT_FAILURE);
     }
     argos_supervisor_destroy (&supervisor);
@@ -217,7 +232,7 @@ s_configure_once (
     char reason[1024] = "";
     argos_config_t *config = argos_config_load (home->path, s_warn, NULL, reason, sizeof reason);
     if (!config) {
-        fprintf (stderr, NAME ": %s\n", reason);
+        s_say (NAME ": %s", reason);
         return EXIT_CONFIG;
     }
     if (line->port >= 0)
@@ -230,7 +245,7 @@ s_configure_once (
         argosd_place_make (&place, &line->place, home, config, reason, sizeof reason) == 0)
         code = s_serve (&place, home, config, follow, signal_fd);
     else
-        fprintf (stderr, NAME ": %s\n", reason);
+        s_say (NAME ": %s", reason);
     argos_key_wipe (&place.key);
     argos_config_destroy (&config);
     return code;
@@ -244,7 +259,7 @@ s_configure (argosd_home_t *home, argosd_line_t *line, int signal_fd)
     char reason[PATH_MAX + 64];
     static argosd_follow_t follow; //  As long as what points to it
     if (argosd_follow_open (&follow, home, reason, sizeof reason) != 0) {
-        fprintf (stderr, NAME ": %s\n", reason);
+        s_say (NAME ": %s", reason);
         return EXIT_CONFIG;
     }
     if (!*follow.node || line->place.child || line->place.only)
@@ -288,11 +303,14 @@ main (int argc, char **argv)
         return code;
     int signal_fd = s_set_up (reason, sizeof reason);
     if (signal_fd >= 0 && s_open_home (&home, &line, reason, sizeof reason) == 0) {
+        if (!line.visit && argos_log_open (home.path, 0) != 0)
+            s_warn (NULL, "there is no file for the log in the home");
         code = s_configure (&home, &line, signal_fd);
+        argos_log_close ();
         argosd_home_close (&home);
     }
     else
-        fprintf (stderr, NAME ": %s\n", reason);
+        s_say (NAME ": %s", reason);
     if (signal_fd >= 0)
         close (signal_fd);
     zsys_shutdown ();

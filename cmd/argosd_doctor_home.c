@@ -134,6 +134,7 @@ argosd_doctor_permissions (doctor_t *self)
         { "argos.db", DOCTOR_FAULT, false }, { "argos.db-wal", DOCTOR_FAULT, false },
         { "argos.db-shm", DOCTOR_WARNING, false }, { "argos.yaml", DOCTOR_WARNING, false },
         { "local.yaml", DOCTOR_WARNING, false }, { "node.json", DOCTOR_WARNING, false },
+        { "argosd.log", DOCTOR_WARNING, false }, { "argosd.log.1", DOCTOR_WARNING, false },
         { "chat_history", DOCTOR_WARNING, false } };
     struct stat home;
     if (stat (self->cli->home, &home) != 0)

@@ -3,6 +3,7 @@
 //  HOME/argos.yaml        settings, with comments
 //  HOME/node.json         of a node that has joined: what it has from its core (argosd_follow)
 //  HOME/api-key           bearer key of the HTTP API, mode 0600
+//  HOME/argosd.log        what it has logged, mode 0600; argosd.log.1 is what came before
 //  HOME/run/operator.token  shown by `argos`: makes it the operator, mode 0600
 //  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here
 //  HOME/run/broker.sock   where peers connect; for a long HOME elsewhere, then its address is in

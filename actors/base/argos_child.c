@@ -126,8 +126,7 @@ s_say (child_t *self)
         argos_log (ARGOS_LOG_INFO, self->config->name, "says", "line=\"%s\"", self->line);
     else if (self->size) {
         self->line[self->size] = '\n';
-        if (write (STDERR_FILENO, self->line, self->size + 1) < 0)
-            self->size = 0; //  Nobody reads our log
+        argos_log_write (self->line, self->size + 1);
     }
     self->size = 0;
 }

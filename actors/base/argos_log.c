@@ -1,4 +1,4 @@
-//  argos_log - logfmt lines on stderr.
+//  argos_log - logfmt lines.
 //
 //  Invariant: one line is one write, so lines of threads and processes never mix. What looks like a
 //  secret is masked. Limits: a line has LOG_LINE_MAX bytes, the rest is cut; LOG_SLOTS kinds of
@@ -16,7 +16,6 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LOG_LINE_MAX 2048 //  Bytes of a line
 #define LOG_SLOTS 64      //  Kinds of lines that are counted
@@ -227,8 +226,7 @@ s_write (argos_log_level_t level, const char *actor, const char *event, const ch
         s_put_escaped (&line, pairs, false);
     }
     buffer[line.used++] = '\n';
-    ssize_t written = write (STDERR_FILENO, buffer, line.used);
-    (void) written; //  Nobody to tell when stderr itself is gone
+    argos_log_write (buffer, line.used);
 }
 
 static log_slot_t *

@@ -1,6 +1,7 @@
 """The command line client as a person or a script meets it."""
 import json
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -91,3 +92,33 @@ def test_a_key_that_only_the_daemon_has_is_used_there(daemon, provider):  # noqa
 def test_the_rehearsal_provider_is_asked_through_the_daemon(argosd):
     result = argos(argosd.home, "provider", "test")
     assert result.returncode == 0 and "rehearsal" in result.stdout
+
+
+def test_the_log_is_read_while_the_daemon_runs_and_afterwards(argosd):
+    lines = argos(argosd.home, "logs").stdout.splitlines()
+    assert any("event=ready" in line for line in lines) and all(line.startswith("ts=") for line in lines)
+    document = json.loads(argos(argosd.home, "logs", "--json", "-n", "2").stdout)
+    assert [line["event"] for line in document["lines"]][-1] == lines[-1].split("event=")[1].split()[0].strip('"')
+    assert len(document["lines"]) == 2
+    follower = subprocess.Popen([str(BUILD / "argos"), "--home", str(argosd.home), "logs", "-f", "-n", "1"],
+                                stdout=subprocess.PIPE, text=True)
+    assert follower.stdout.readline().startswith("ts=")
+    argosd.signal(signal.SIGHUP)
+    while "event=settings" not in follower.stdout.readline():
+        pass
+    (argosd.home / "argosd.log").rename(argosd.home / "argosd.log.1")
+    (argosd.home / "argosd.log").write_text("ts=2026-01-01T00:00:00.000Z level=info actor=a event=b\nof another program\n")
+    while "event=b" not in follower.stdout.readline():
+        pass
+    assert follower.stdout.readline() == "of another program\n"
+    follower.send_signal(signal.SIGINT)
+    assert follower.wait(30) == 0
+    assert argosd.stop() == 0
+    assert "event=ready" in argos(argosd.home, "logs").stdout
+    assert argos(argosd.home, "logs", "--level", "error").stdout == "of another program\n"
+
+
+@pytest.mark.parametrize("line", [["-n", "0"], ["-n"], ["--level", "loud"], ["-x"], ["-n", "10001"]])
+def test_a_wrong_line_of_logs_is_refused(home, line):
+    assert argos(home, "logs", *line).returncode == 2
+    assert "argosd.log" in argos(home, "logs").stderr and argos(home, "logs").returncode == 1

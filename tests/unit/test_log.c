@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -119,6 +121,49 @@ test_what_is_no_secret_stays (void **state)
     assert_string_equal (out, "abcde");
 }
 
+//  Two files and no more, each with whole lines; the newest line is in the newest file
+
+static void
+test_a_file_that_is_full_becomes_the_one_before (void **state)
+{
+    char folder[] = "/tmp/argos-log-XXXXXX", path[64], old[80], line[64];
+    struct stat info;
+    (void) state;
+    assert_non_null (mkdtemp (folder));
+    snprintf (path, sizeof path, "%s/" ARGOS_LOG_FILE, folder);
+    snprintf (old, sizeof old, "%s.1", path);
+    assert_int_equal (argos_log_open (folder, 100), 0);
+    for (int i = 1; i <= 9; i++) {
+        int size = snprintf (line, sizeof line, "line %d, of thirty bytes or so\n", i);
+        argos_log_write (line, (unsigned long) size);
+    }
+    s_logged ();
+    assert_int_equal (stat (old, &info), 0);
+    assert_int_equal (info.st_size, 3 * 30);
+    assert_int_equal (stat (path, &info), 0);
+    assert_int_equal (info.st_size, 3 * 30);
+    assert_int_equal (info.st_mode & 0777, 0600);
+    FILE *file = fopen (path, "re");
+    assert_non_null (file);
+    assert_non_null (fgets (line, sizeof line, file));
+    assert_string_equal (line, "line 7, of thirty bytes or so\n");
+    fclose (file);
+    //  Where it can't get its other name it begins anew
+    assert_int_equal (unlink (old), 0);
+    assert_int_equal (mkdir (old, 0700), 0);
+    argos_log_write ("line x, of thirty bytes or so\n", 30);
+    assert_int_equal (stat (path, &info), 0);
+    assert_int_equal (info.st_size, 30);
+    argos_log_close ();
+    argos_log_write ("for stderr alone\n", 17);
+    s_logged ();
+    assert_int_equal (stat (path, &info), 0);
+    assert_int_equal (info.st_size, 30);
+    unlink (path);
+    rmdir (old);
+    assert_int_equal (rmdir (folder), 0);
+}
+
 int
 main (void)
 {
@@ -126,6 +171,8 @@ main (void)
         cmocka_unit_test_setup_teardown (test_a_line_is_logfmt, s_set_up, s_tear_down),
         cmocka_unit_test_setup_teardown (test_levels_are_dropped, s_set_up, s_tear_down),
         cmocka_unit_test_setup_teardown (test_a_flood_is_counted, s_set_up, s_tear_down),
+        cmocka_unit_test_setup_teardown (
+            test_a_file_that_is_full_becomes_the_one_before, s_set_up, s_tear_down),
         cmocka_unit_test (test_secrets_are_masked),
         cmocka_unit_test (test_what_is_no_secret_stays),
     };
