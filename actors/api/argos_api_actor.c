@@ -89,7 +89,7 @@ argos_api_unavailable (argos_http_req_t *req, argos_err_t code)
 {
     bool later = code == ARGOS_BUSY || code == ARGOS_CREDIT || code == ARGOS_NO_SPACE ||
                  code == ARGOS_GONE || code == ARGOS_EXPIRED || code == ARGOS_NO_SESSION ||
-                 code == ARGOS_SUPERSEDED;
+                 code == ARGOS_SUPERSEDED || code == ARGOS_NO_PEER;
     if (later)
         argos_http_set (req, "Retry-After", "1");
     argos_http_error (

@@ -103,6 +103,7 @@ void argos_slow_over (session_t *session);
 void argos_request_new (session_t *session, const argos_header_t *header, argos_frame_t **frames);
 void argos_request_reply (session_t *session, const argos_header_t *header, argos_frame_t **frames);
 void argos_request_dispatch (service_t *service);
+void argos_request_alone (service_t *service);
 void argos_request_leave (session_t *session);
 void argos_request_free (request_t *request);
 

@@ -172,7 +172,8 @@ struct request {
     argos_core_t *core;           //  Ours
     service_t *service;           //  Asked of; NULL when asked of an actor
     uint64_t worker;              //  Session that works on it; 0 = waits
-    argos_timer_t timer;          //  Deadline
+    argos_timer_t timer;          //  Deadline, or the end of the patience with nobody there
+    int64_t deadline;             //  Of its answer, monotonic
     argos_frame_t *header, *body; //  While it waits
     request_t *prev, *next;       //  In the service's waiting list or the worker's held list
     UT_hash_handle hh;            //  By key

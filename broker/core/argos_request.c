@@ -2,8 +2,9 @@
 //  with sent or unsent.
 //
 //  Invariant: a request is in the table until it is answered exactly once: by the reply of the
-//  session that it was handed to, by its deadline, or by the end of that session. The end of the
-//  requester forgets it. Limits: 4,096 requests and 64 MiB wait for one service.
+//  session that it was handed to, by its deadline, by the end of that session, or because nobody
+//  has served its service for lease_ms. The end of the requester forgets it. Limits: 4,096 requests
+//  and 64 MiB wait for one service.
 
 #include "argos_core_priv.h"
 
@@ -115,11 +116,33 @@ s_cancel (request_t *request)
     argos_frame_unref (&header);
 }
 
+static void s_arm (request_t *request);
+
 static void
 s_expired (void *arg)
 {
-    s_cancel (arg);
-    s_refuse (arg, ARGOS_EXPIRED, NULL);
+    request_t *request = arg;
+    bool late = request->core->mono >= request->deadline;
+    if (!late && (request->worker || request->service->workers))
+        s_arm (request); //  Somebody has come meanwhile
+    else if (!late)
+        s_refuse (request, ARGOS_NO_PEER, "nobody serves that at present");
+    else {
+        s_cancel (request);
+        s_refuse (request, ARGOS_EXPIRED, NULL);
+    }
+}
+
+//  To its deadline; while there is nobody who could take it, no longer than a peer may be silent.
+
+static void
+s_arm (request_t *request)
+{
+    argos_core_t *self = request->core;
+    int64_t due = request->deadline, patience = self->mono + self->config.lease_ms;
+    if (request->service && !request->worker && !request->service->workers && patience < due)
+        due = patience;
+    argos_timer_set (&self->timers, &request->timer, due, s_expired, request);
 }
 
 //  Hand the request to a session. Returns 0, or -1 when its connection takes nothing.
@@ -158,8 +181,8 @@ s_new (session_t *session, const argos_header_t *header, service_t *service)
                                 .id = header->id,
                                 .type = header->type,
                                 .peer = session->name });
-    argos_timer_set (&self->timers, &request->timer,
-        self->mono + (header->ttl_ms ? header->ttl_ms : TTL_DEFAULT), s_expired, request);
+    request->deadline = self->mono + (header->ttl_ms ? header->ttl_ms : TTL_DEFAULT);
+    s_arm (request);
     return request;
 }
 
@@ -309,6 +332,16 @@ argos_request_dispatch (service_t *service)
         service->requests_count++;
         service->requests_bytes += (int64_t) request->body->size;
     }
+}
+
+//  The last worker has left: what waits has a while for another one.
+
+void
+argos_request_alone (service_t *service)
+{
+    request_t *request;
+    DL_FOREACH (service->requests, request)
+        s_arm (request);
 }
 
 //  A session ends: who asked it is told, what it asked is forgotten.

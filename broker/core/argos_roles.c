@@ -124,6 +124,7 @@ const argos_roles_rule_t argos_roles_builtin[] = {
     { "operator", ARGOS_RULE_SEND, "session.title", "store" },
     { "operator", ARGOS_RULE_SEND, "session.rename", "store" },
     { "operator", ARGOS_RULE_SEND, "session.update", "store" },
+    { "operator", ARGOS_RULE_SEND, "session.home", "store" },
     { "operator", ARGOS_RULE_SEND, "session.reopen", "store" },
     { "operator", ARGOS_RULE_SEND, "session.branch", "store" },
     { "operator", ARGOS_RULE_SEND, "session.delete", "store" },

@@ -391,6 +391,8 @@ argos_service_leave (session_t *session)
     worker_t *worker, *next;
     LL_FOREACH_SAFE2 (session->workers, worker, next, snext) {
         DL_DELETE (worker->service->workers, worker);
+        if (!worker->service->workers)
+            argos_request_alone (worker->service);
         s_free_types (worker);
         free (worker);
     }

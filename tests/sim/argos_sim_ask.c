@@ -121,8 +121,9 @@ s_answer (peer_t *self, const argos_sim_msg_t *msg, const char *re)
         argos_sim_wrong (self->world, "%s: %s got the answer to another question", self->name, re);
     if (strcmp (type, "refused") == 0 && strcmp (code, "no_session") == 0)
         return false; //  The session's own
+    bool unsent = json_is_false (json_object_get (msg->body, "sent"));
     if (strcmp (type, "refused") == 0 && strcmp (code, "expired") != 0 &&
-        strcmp (code, "gone") != 0)
+        strcmp (code, "gone") != 0 && !(strcmp (code, "no_peer") == 0 && unsent))
         argos_sim_wrong (self->world, "%s: %s was refused %s", self->name, re, code);
     if (question->over)
         argos_sim_wrong (self->world, "%s: %s was answered twice", self->name, re);

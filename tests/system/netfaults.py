@@ -33,7 +33,7 @@ EXPLAINED = {
     "superseded": "another connection of that name was newer",
     "gone": "the peer that had a request was killed or silent",
     "fenced": "the lease had ended in silence and was another's",
-    "no_peer": "the cache beside an agent was not there again: that turn goes on without",
+    "no_peer": "the cache beside an agent, or the tools of a node, were not there again: the turn goes on without",
     "expired": "the same, and it was there but too far away",
     "busy": "the same, and it had just come and granted no credit yet",
 }

@@ -94,6 +94,51 @@ test_requests_of_a_leaving_worker (void **state)
     pair_leased (3, "a");
 }
 
+//  A request waits for somebody who serves it, but no longer than a peer may be silent.
+
+static void
+test_a_service_that_nobody_serves (void **state)
+{
+    (void) state;
+    pair_begin (1);
+    s_ask ("q1", "");
+    core_expect (1, "ask");
+    s_ask ("q2", ",\"ttl_ms\":100000"); //  Waits for the slot
+    s_ask ("q3", ",\"ttl_ms\":100000");
+    argos_sim_net_sleep (core_kit_net, 5000);
+    core_send (1, "{\"type\":\"bye\"}", NULL);
+    core_expect_refused (2, "q1", "gone");
+    s_ask ("q4", ",\"ttl_ms\":100000");
+    s_ask ("q5", ",\"ttl_ms\":1000");
+    argos_sim_net_sleep (core_kit_net, 1100);
+    core_expect_refused (2, "q5", "expired"); //  Its own deadline is shorter
+    argos_sim_net_sleep (core_kit_net, 1000);
+    pair_hello (3, "other", 10, ""); //  Somebody comes, and has one slot
+    pair_serve (3, "work", 1);
+    assert_string_equal (argos_sim_text (core_expect (3, "ask")->header, "id"), "q2");
+    for (int i = 0; i < 5; i++) {
+        argos_sim_net_sleep (core_kit_net, 4000);
+        core_send (3, "{\"type\":\"ping\",\"id\":\"p\"}", NULL);
+        core_send (2, "{\"type\":\"ping\",\"id\":\"p\"}", NULL);
+        core_expect (3, "pong");
+        core_expect (2, "pong");
+    }
+    core_send (3, "{\"type\":\"answer\",\"re\":\"q2\",\"to\":\"actor:sender\"}", NULL);
+    core_expect (2, "answer");
+    assert_string_equal (argos_sim_text (core_expect (3, "ask")->header, "id"), "q3");
+    core_send (3, "{\"type\":\"bye\"}", NULL);
+    core_expect_refused (2, "q3", "gone");
+    for (int i = 0; i < 3; i++) {
+        core_expect_nothing (2);
+        argos_sim_net_sleep (core_kit_net, 4000);
+        core_send (2, "{\"type\":\"ping\",\"id\":\"p\"}", NULL);
+        core_expect (2, "pong");
+    }
+    argos_sim_net_sleep (core_kit_net, 3500);
+    core_expect_refused (2, "q4", "no_peer");
+    assert_false (json_is_true (json_object_get (core_kit_last->body, "sent")));
+}
+
 static void
 test_actor (void **state)
 {
@@ -133,7 +178,8 @@ main (void)
 {
     const struct CMUnitTest tests[] = { PAIR_TEST (test_request), PAIR_TEST (test_request_expires),
         PAIR_TEST (test_the_worker_is_told_when_the_requester_is_gone),
-        PAIR_TEST (test_requests_of_a_leaving_worker), PAIR_TEST (test_actor),
+        PAIR_TEST (test_requests_of_a_leaving_worker),
+        PAIR_TEST (test_a_service_that_nobody_serves), PAIR_TEST (test_actor),
         PAIR_TEST (test_read) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
