@@ -129,7 +129,7 @@ static const argos_say_words_t s_rows[] = {
       "For example:\n"
       "  argos jobs start -- make -j2                              it goes on when argosd ends\n"
       "  argos jobs output -f job_1a2b3c                           watch it\n" },
-    { "sessions", "list show search rename branch export --all import delete prune stats --owner --platform", true,
+    { "sessions", "list show search rename branch home export --all import delete prune stats --owner --platform", true,
       "argos sessions [list]               what was talked about\n"
       "argos sessions show SESSION         one of them: its id, the beginning of it, or its title\n"
       "argos sessions search TEXT          find it by what was said\n"
@@ -137,6 +137,9 @@ static const argos_say_words_t s_rows[] = {
       "                                    give it a title\n"
       "argos sessions branch SESSION [TITLE]\n"
       "                                    go on from a copy\n"
+      "argos sessions home SESSION NODE|none\n"
+      "                                    the node on which its tools work from now on; show says which\n"
+      "                                    that is\n"
       "argos sessions export SESSION|--all\n"
       "                                    all of it, as JSON lines\n"
       "argos sessions import FILE|-        what export has written; what is there stays\n"

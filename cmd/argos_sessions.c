@@ -1,10 +1,11 @@
-//  argos_sessions - `argos sessions`: list, show, search, rename, branch, export, import, delete,
-//  prune, stats.
+//  argos_sessions - `argos sessions`: list, show, search, rename, branch, home, export, import,
+//  delete, prune, stats.
 //
-//  Invariant: a session is named by its id, the beginning of it or its title; what is meant is
-//  asked of the store. What is deleted for good is counted before and while it goes.
+//  Invariant: a session is named by its id, the beginning of it or its title: the store says which.
+//  What is deleted for good is counted before and while it goes.
 
 #include "argos_import.h"
+#include "argos_session_home.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #define DAY_MS 86400000LL //  A day
 #define ID_SIZE 32        //  Bytes of a new id, terminated
 
-//  The words of a command line
+//  A command line
 
 typedef struct {
     const char *owner;    //  --owner, NULL = anybody's
@@ -202,7 +203,7 @@ s_stats (argos_cli_t *self, const line_t *line)
 static json_t *
 s_exported (argos_cli_t *self, const char *id, argos_err_t *ret_code)
 {
-    static const char *const left_out[] = { "version", "continued", "message_count",
+    static const char *const left_out[] = { "version", "home", "continued", "message_count",
         "tool_call_count", "preview", "platform", "root" };
     json_t *reply = NULL, *usage = NULL, *session = NULL;
     *ret_code = argos_cli_ask (self, "store", "session.get", json_pack ("{s:s}", "id", id), &reply);
@@ -323,9 +324,6 @@ s_import (argos_cli_t *self, const line_t *line)
     return rc;
 }
 
-//  ------------------------------------------------------------------------------------------------
-//  Changing
-
 static int
 s_rename (argos_cli_t *self, const line_t *line)
 {
@@ -356,6 +354,15 @@ s_branch (argos_cli_t *self, const line_t *line)
         json_pack ("{s:s, s:s}", "session_id", fresh, "from", id));
     if (rc == CLI_OK && !self->json)
         puts (fresh);
+    free (id);
+    return rc;
+}
+
+static int
+s_home (argos_cli_t *self, const line_t *line)
+{
+    char *id = s_find (self, line, "sessions home");
+    int rc = id ? argos_session_home (self, id, line->words[1]) : CLI_FAILED;
     free (id);
     return rc;
 }
@@ -439,8 +446,6 @@ s_prune (argos_cli_t *self, const line_t *line)
     return left < 0 ? CLI_FAILED : CLI_OK;
 }
 
-//  ------------------------------------------------------------------------------------------------
-
 static const struct {
     const char *verb;                                        //  Second word
     int least, most;                                         //  Words behind it
@@ -452,6 +457,7 @@ static const struct {
     { "search", 1, 1, s_search, "one text (in quotes)" },
     { "rename", 2, 2, s_rename, "a session and a title" },
     { "branch", 1, 2, s_branch, "a session, and perhaps a title" },
+    { "home", 2, 2, s_home, "a session, and a node or none" },
     { "export", 0, 1, s_export, "a session" },
     { "import", 1, 1, s_import, "a file, or -" },
     { "delete", 1, 1, s_delete, "a session" },
@@ -499,6 +505,6 @@ argos_command_sessions (argos_cli_t *self, int argc, char **argv)
             rc = argos_cli_connect_plain (self);
         return rc == 0 ? verbs[i].function (self, &line) : rc;
     }
-    return argos_cli_usage (self,
-        "sessions list, show, search, rename, branch, export, import, delete, prune or stats");
+    return argos_cli_usage (self, "sessions list, show, search, rename, branch, home, export, "
+                                  "import, delete, prune or stats");
 }

@@ -170,9 +170,22 @@ s_judge (turn_t *self, tool_t *tool)
     return true;
 }
 
+//  The children of a task work where it does: so that is known before they are made
+static bool
+s_awaits_home (turn_t *self)
+{
+    for (size_t i = 0; i < self->tool_count; i++)
+        if (strcmp (self->tools[i].name, "delegate_task") == 0 && !self->tools[i].result &&
+            turn_needs_home (self, self->tools[i].name))
+            return true;
+    return false;
+}
+
 void
 turn_decide (turn_t *self)
 {
+    if (s_awaits_home (self))
+        return;
     for (size_t i = 0; i < self->tool_count; i++) {
         tool_t *tool = &self->tools[i];
         tool->denied = tool->denied || tool->result;

@@ -129,6 +129,8 @@ parts_files (parts_t *self, const json_t *request, const char *run_id, json_t *f
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         s_copy (body, copied[i], json_object_get (source, copied[i]));
     s_copy (body, "reply_to", json_object_get (request, "reply_to"));
+    if (json_object_get (request, "session_id"))
+        json_object_set (body, "session_id", json_object_get (request, "session_id"));
     snprintf (self->to[at], sizeof self->to[at], "service:tool.files");
     snprintf (self->id[at], sizeof self->id[at], "%s.files", run_id);
     argos_peer_part_t *part = s_part (self, "file.send", body);

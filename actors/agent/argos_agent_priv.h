@@ -11,6 +11,7 @@
 #include "argos_approval.h"
 #include "argos_delta.h"
 #include "argos_due.h"
+#include "argos_node.h"
 #include "argos_registry.h"
 #include "argos_setting.h"
 #include "argos_shell.h"
@@ -78,6 +79,7 @@ typedef struct {
     char name[65];        //  Tool
     json_t *arguments;    //  Object
     char request_id[96];  //  Id of the tool.call
+    char to[96];          //  Address that it was sent to
     int64_t started_ms;   //  When it was sent
     double seconds;       //  How long it took
     json_t *result;       //  Body of tool.result, or ours; NULL = none yet
@@ -197,6 +199,9 @@ struct turn {
     bool recalled;                   //  A call that was cut off has been asked for again
     char session[257], run_id[37];   //  Ids; run_id "" when the head is a stop
     char key[1025];                  //  Lane
+    char home[ARGOS_NODE_SIZE];      //  Node of its tools, "" = not known
+    argos_err_t homeless;            //  Why it has none, ARGOS_OK = it was not asked for yet
+    bool homing;                     //  That is being found out
     char agent_id[33];               //  Ours at the cache, "" = none
 };
 
@@ -412,6 +417,15 @@ bool agent_tool_flag (const agent_t *self, const char *name, const char *flag);
 json_t *turn_tools (turn_t *self);
 //  Makes the arguments fit, and answers a call that this turn may not make.
 void turn_check_tool (const turn_t *self, tool_t *tool);
+
+//  argos_agent_home.c
+//  Whether a call goes to the home of the task, which is not known yet: then it is found out, and
+//  the turn decides or looks at its calls again.
+bool turn_needs_home (turn_t *self, const char *name);
+//  The address of a tool for this turn; false when its home is not known.
+bool turn_tool_address (const turn_t *self, const char *name, char *to, size_t size);
+//  What a call without a result tells the model, new.
+json_t *turn_tool_refused (const turn_t *self, const char *name, const argos_peer_answer_t *answer);
 
 //  argos_agent_run.c
 bool tool_in_order (const turn_t *self, size_t at);

@@ -35,6 +35,7 @@ turn_clear_tools (turn_t *self)
     }
     self->tool_count = 0;
     self->calls_stored = false;
+    self->homeless = ARGOS_OK; //  It may be there now
 }
 
 void
@@ -76,21 +77,6 @@ tool_set_result (tool_t *tool, json_t *result)
         tool->seconds = (double) (argos_shell_now () - tool->started_ms) / 1000.0;
 }
 
-//  What a refused call tells the model; whether the tool may have run is said honestly
-static json_t *
-s_refused (const argos_peer_answer_t *answer)
-{
-    char error[256];
-    if (answer->sent)
-        snprintf (error, sizeof error,
-            "The outcome of this call is unknown: no result came (%s). It was not run again.",
-            argos_err_name (answer->code));
-    else
-        snprintf (error, sizeof error, "The tool is not available (%s). It was not run.",
-            argos_err_name (answer->code));
-    return tool_result ("error", error);
-}
-
 static void
 s_on_result (void *arg, const argos_peer_answer_t *answer)
 {
@@ -101,7 +87,8 @@ s_on_result (void *arg, const argos_peer_answer_t *answer)
     free (ticket);
     if (current && !tool->result) {
         bool good = answer->code == ARGOS_OK && json_is_object (answer->body);
-        tool_set_result (tool, good ? json_deep_copy (answer->body) : s_refused (answer));
+        tool_set_result (tool,
+            good ? json_deep_copy (answer->body) : turn_tool_refused (turn, tool->name, answer));
         if (turn->state == ARGOS_TURN_TOOLING)
             turn_check_results (turn);
     }
@@ -124,8 +111,11 @@ static void
 s_send (turn_t *self, size_t index)
 {
     tool_t *tool = &self->tools[index];
-    char to[96];
-    snprintf (to, sizeof to, "service:tool.%s", tool->name);
+    argos_peer_answer_t answer = { .code = self->homeless };
+    if (!turn_tool_address (self, tool->name, tool->to, sizeof tool->to)) {
+        tool_set_result (tool, turn_tool_refused (self, tool->name, &answer));
+        return;
+    }
     snprintf (tool->request_id, sizeof tool->request_id, "%s.%lld.%d.%zu", self->run_id,
         (long long) self->attempt, self->iterations, index);
     s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
@@ -133,7 +123,7 @@ s_send (turn_t *self, size_t index)
         abort ();
     *ticket = (s_ticket_t){ self, self->epoch, index };
     argos_peer_part_t part = { .type = "tool.call",
-        .to = to,
+        .to = tool->to,
         .id = tool->request_id,
         .ttl_ms = s_ttl_ms (tool),
         .body = json_pack ("{s:s, s:s, s:s, s:s, s:O}", "run_id", self->run_id, "session_id",
@@ -142,15 +132,14 @@ s_send (turn_t *self, size_t index)
     if (json_object_get (self->body, "reply_to"))
         json_object_set (part.body, "reply_to", json_object_get (self->body, "reply_to"));
     tool->started_ms = argos_shell_now ();
-    argos_err_t code = argos_peer_send (self->agent->peer, &part, s_on_result, ticket);
-    if (code == ARGOS_OK) {
+    answer.code = argos_peer_send (self->agent->peer, &part, s_on_result, ticket);
+    if (answer.code == ARGOS_OK) {
         self->refs++;
         self->effects = tool->sent = true;
         return;
     }
     free (ticket);
-    argos_peer_answer_t answer = { .code = code };
-    tool_set_result (tool, s_refused (&answer));
+    tool_set_result (tool, turn_tool_refused (self, tool->name, &answer));
 }
 
 //  Whether this call waits for nothing but its turn
@@ -178,6 +167,8 @@ s_run_next (turn_t *self)
             continue;
         if (!live)
             tool_set_result (tool, tool_result ("error", s_no_broker));
+        else if (turn_needs_home (self, tool->name))
+            return; //  All of them are looked at again then
         else
             s_send (self, i);
         busy = busy || !tool->result;
@@ -251,10 +242,8 @@ turn_cancel_tools (turn_t *self, const char *why)
         tool_t *tool = &self->tools[i];
         if (tool->result || !tool->sent)
             continue; //  The latter were not run, as their rows say
-        char to[96];
-        snprintf (to, sizeof to, "service:tool.%s", tool->name);
         argos_peer_part_t part = {
-            .type = "tool.cancel", .to = to, .re = tool->request_id, .body = NULL
+            .type = "tool.cancel", .to = tool->to, .re = tool->request_id, .body = NULL
         };
         argos_peer_send (self->agent->peer, &part, NULL, NULL);
         tool_set_result (tool, tool_result ("interrupted", why));

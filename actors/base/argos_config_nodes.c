@@ -8,6 +8,7 @@
 
 #include "argos_errors.h"
 #include "argos_header.h"
+#include "argos_node.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,9 @@ s_read_node (check_t *check, const char *name, json_t *value, argos_config_node_
             core |= strcmp (place->actor, "core") == 0;
         }
     }
+    if (!core && strcmp (name, ARGOS_NODE_CORE) == 0)
+        s_wrong (
+            check, "nodes", name, "actors", "core: that is the name of the node with the core");
     const char *broker = json_string_value (json_object_get (value, "broker"));
     if (core == (broker != NULL) || (broker && !argos_config_endpoint (broker, false)))
         s_wrong (check, "nodes", name, "broker",

@@ -3,9 +3,10 @@
 //
 //  A tool is an object: name, description, parameters (JSON Schema of an object), the flags
 //  mutates (absent = true when it is not ours), admin_only, idempotent, parallel, close (wants
-//  task.close), and by: "agent" = the agent answers it itself, else the peer that has offered it.
-//  Their order is that of the table for ours, then by name: what the model is told does not change
-//  with who came first.
+//  task.close), host (ours only: works with the files or processes of a host, so it is called at
+//  the home of the task), and by: "agent" = the agent answers it itself, else the peer that has
+//  offered it. Their order is that of the table for ours, then by name: what the model is told does
+//  not change with who came first.
 
 #ifndef ARGOS_TOOLSET_H
 #define ARGOS_TOOLSET_H

@@ -161,8 +161,12 @@ s_loaded (jobs_t *self)
     argos_job_t *job, *next;
     self->loaded = true;
     argos_peer_serve (self->peer, "job", SLOTS, NULL);
-    argos_peer_serve (self->peer, "tool.manage_bg_jobs", SLOTS, NULL);
-    argos_peer_serve (self->peer, "tool.process", SLOTS, NULL);
+    static const char *const own_services[] = { "job", "tool.manage_bg_jobs", "tool.process" };
+    for (size_t i = 0; i < sizeof own_services / sizeof *own_services; i++) {
+        char own[ARGOS_NAME_MAX + 1];
+        argos_node_service (own_services[i], self->node, own);
+        argos_peer_serve (self->peer, own, SLOTS, NULL);
+    }
     DL_FOREACH_SAFE (self->table.list, job, next) {
         if (job->status == ARGOS_JOB_RUNNING)
             jobs_look (self, job);
@@ -339,6 +343,7 @@ argos_jobs_actor (zsock_t *pipe, void *config)
     argos_job_file_boot (self->boot);
     s_set_settings (self, settings->settings);
     argos_link_apply (&settings->link, JOBS_NAME, &peer, name);
+    snprintf (self->node, sizeof self->node, "%s", argos_node_of (&settings->link));
     self->shell = s_open (self) ? argos_shell_new (pipe, &peer) : NULL;
     if (self->shell) {
         self->peer = argos_shell_peer (self->shell);

@@ -13,6 +13,7 @@
 #include "argos_jobs_actor.h"
 #include "argos_jobs_tool.h"
 #include "argos_log.h"
+#include "argos_node.h"
 #include "argos_shell.h"
 
 #include <limits.h>
@@ -85,6 +86,7 @@ struct jobs {
     argos_peer_t *peer;             //  Its peer
     char workdir[PATH_MAX];         //  Where commands run that name no place
     char folder[PATH_MAX];          //  Of all jobs
+    char node[ARGOS_NODE_SIZE];     //  Where that is
     char program[PATH_MAX];         //  argos-job
     char boot[ARGOS_JOB_BOOT_SIZE]; //  This boot of the machine
     int epoll_fd;                   //  All descriptors

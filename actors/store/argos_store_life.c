@@ -122,6 +122,23 @@ argos_store_session_update (argos_store_t *self, argos_store_unit_t *unit)
     return true;
 }
 
+//  Where the tools of a session work. Without `move` the first one stays: of several that claim it
+//  at the same time one succeeds.
+
+bool
+argos_store_session_home (argos_store_t *self, argos_store_unit_t *unit)
+{
+    argos_store_session_t session;
+    if (!argos_store_session_need (self, unit, &session))
+        return false;
+    argos_store_run (self, ARGOS_SQL_SESSION_HOME, "sei", (const char *) session.id,
+        argos_store_member (unit->body, "home"),
+        (int64_t) json_is_true (json_object_get (unit->body, "move")));
+    if (!self->failed && !argos_store_changed (self))
+        return argos_store_refuse (unit->ans, ARGOS_CONFLICT, "the session has another home");
+    return true;
+}
+
 //  The title of a branch: as given, else the next of the lineage. False is a refusal.
 
 static bool

@@ -147,6 +147,7 @@ static const op_t s_ops[] = {
     { "session.delete", true, argos_store_session_delete },
     { "session.ensure", true, argos_store_session_ensure },
     { "session.get", false, argos_store_session_get },
+    { "session.home", true, argos_store_session_home },
     { "session.import", true, argos_store_session_import },
     { "session.lineage", false, argos_store_session_lineage },
     { "session.list", false, argos_store_session_list },

@@ -330,8 +330,8 @@ argos_store_op_fn argos_store_session_import;
 void argos_store_session_owner (const json_t *body, const argos_store_session_t *parent,
     char target[static ARGOS_STORE_OWNER_MAX]);
 argos_store_op_fn argos_store_session_create, argos_store_session_ensure,
-    argos_store_session_reopen, argos_store_session_update, argos_store_session_branch,
-    argos_store_session_delete, argos_store_session_prune;
+    argos_store_session_reopen, argos_store_session_update, argos_store_session_home,
+    argos_store_session_branch, argos_store_session_delete, argos_store_session_prune;
 
 //  argos_store_search.c
 //  Whether what has failed is an index of search, which is made anew then: the failure is dealt

@@ -29,7 +29,7 @@ argos_store_session_json (argos_sql_row_t *stmt, int first)
         { "title_source", 's' }, { "last_activity_at", 'i' }, { "preview", 's' },
         { "tool_call_count", 'i' }, { "rewind_count", 'i' }, { "input_tokens", 'i' },
         { "output_tokens", 'i' }, { "cost_usd", 'd' }, { "continued", 'b' }, { "hidden", 'b' },
-        { "archived", 'b' }, { "root", 's' } };
+        { "archived", 'b' }, { "home", 's' }, { "root", 's' } };
     json_t *session = json_object ();
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         int column = first + (int) i;

@@ -10,7 +10,7 @@
     "s.id, s.title, s.source, s.started_at, s.ended_at, s.end_reason, s.message_count, s.version," \
     " s.owner, s.kind, s.parent, s.platform, s.model, s.title_source, s.last_activity_at,"         \
     " s.preview, s.tool_call_count, s.rewind_count, s.input_tokens, s.output_tokens, s.cost_usd,"  \
-    " s.continued, s.hidden, s.archived"
+    " s.continued, s.hidden, s.archived, s.home"
 //  The first of the sessions that were folded into each other up to this one
 #define ROOT                                                                                       \
     "iif (s.kind <> 'compression', NULL, (WITH RECURSIVE up (id, parent, kind, n) AS ("            \
@@ -49,9 +49,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                               " WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
     [ARGOS_SQL_SESSION_ADD] =
         "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
-        " platform, model, title, title_source, last_activity_at, hidden)"
+        " platform, model, title, title_source, last_activity_at, hidden, home)"
         " VALUES (?1, ?2, ?3, ?4, 0, 1, ?5, ?6, ifnull (?2 ->> '$.platform', ''), ?7, ?8, ?9,"
-        " ?4, ?10) ON CONFLICT (id) DO NOTHING",
+        " ?4, ?10, (SELECT home FROM sessions WHERE id = ?3)) ON CONFLICT (id) DO NOTHING",
     [ARGOS_SQL_SESSION_FILL] =
         "UPDATE sessions SET source = ifnull (source, ?2), model = ifnull (model, ?3),"
         " platform = iif (platform = '', ifnull (?2 ->> '$.platform', ''), platform),"
@@ -77,10 +77,14 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_SESSION_MODEL] = "UPDATE sessions SET model = ifnull (?2, model) WHERE id = ?1",
     [ARGOS_SQL_SESSION_HIDE] = "UPDATE sessions SET hidden = ?2 WHERE id = ?1",
     [ARGOS_SQL_SESSION_ARCHIVE] = "UPDATE sessions SET archived = ?2 WHERE id = ?1",
+    //  The first one stays, unless whoever asks says so
+    [ARGOS_SQL_SESSION_HOME] = "UPDATE sessions SET home = ?2 WHERE id = ?1"
+                               " AND (?3 OR home IS NULL OR home IS ?2)",
     [ARGOS_SQL_SESSION_BRANCH] =
         "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
-        " platform, model, title, title_source, last_activity_at) SELECT ?2, source, id, ?3, 0, 1,"
-        " owner, 'branch', platform, model, ?4, ?5, ?3 FROM sessions WHERE id = ?1"
+        " platform, model, title, title_source, last_activity_at, home) SELECT ?2, source, id, ?3, "
+        "0,"
+        " 1, owner, 'branch', platform, model, ?4, ?5, ?3, home FROM sessions WHERE id = ?1"
         " ON CONFLICT (id) DO NOTHING",
     [ARGOS_SQL_SESSION_RECOUNT] =
         "UPDATE sessions SET message_count = (SELECT count (*) FROM messages"

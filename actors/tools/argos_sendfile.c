@@ -7,6 +7,7 @@
 
 #include "argos_log.h"
 #include "argos_media.h"
+#include "argos_node.h"
 #include "argos_reply.h"
 #include "argos_setting.h"
 
@@ -39,25 +40,27 @@ typedef struct job {
 } job_t;
 
 struct argos_sendfile {
-    argos_peer_t *peer;  //  To the broker
-    char home[PATH_MAX]; //  Folder of the daemon, without links
-    char user[PATH_MAX]; //  Home of its user, likewise; "" = none
-    bool stopping;       //  The peer is going away: send nothing more
-    json_t *allowed;     //  Folders that are open; NULL = none
-    bool strict;         //  Only those are
-    job_t *jobs;         //  In hand
+    argos_peer_t *peer;         //  To the broker
+    char home[PATH_MAX];        //  Folder of the daemon, without links
+    char user[PATH_MAX];        //  Home of its user, likewise; "" = none
+    char node[ARGOS_NODE_SIZE]; //  Where that is
+    bool stopping;              //  The peer is going away: send nothing more
+    json_t *allowed;            //  Folders that are open; NULL = none
+    bool strict;                //  Only those are
+    job_t *jobs;                //  In hand
 };
 
 static void s_job_go (job_t *self);
 
 argos_sendfile_t *
-argos_sendfile_new (argos_peer_t *peer, const char *files)
+argos_sendfile_new (argos_peer_t *peer, const char *files, const char *node)
 {
     argos_sendfile_t *self = calloc (1, sizeof *self);
     char path[PATH_MAX];
     if (!self)
         abort ();
     self->peer = peer;
+    snprintf (self->node, sizeof self->node, "%s", node);
     snprintf (path, sizeof path, "%s/..", files);
     const char *user = getenv ("HOME");
     //  The folder may not be there yet: then its name without the last word
@@ -315,6 +318,59 @@ s_job_go (job_t *self)
     s_job_done (self);
 }
 
+//  ------------------------------------------------------------------------------------------------
+//  The home of the session
+
+//  On to the node that has the files, in the commit that ends this message.
+
+static void
+s_send_on (job_t *self, const char *home)
+{
+    char name[ARGOS_NAME_MAX + 1], to[ARGOS_TO_MAX + 1];
+    json_t *body = json_copy (self->body);
+    argos_node_service (ARGOS_SENDFILE_SERVICE, home, name);
+    snprintf (to, sizeof to, "service:%s", name);
+    json_object_del (body, "session_id");
+    argos_peer_part_t part = { .type = ARGOS_SENDFILE_TYPE,
+        .to = to,
+        .id = self->id,
+        .key = json_string_value (json_object_get (self->body, "key")),
+        .durable = true,
+        .body = body };
+    argos_err_t code = argos_lease_done (self->lease, &part, 1, NULL, 0, s_on_done, self);
+    if (code != ARGOS_OK)
+        s_on_done (self, &(argos_peer_answer_t){ .code = code, .part = -1 });
+}
+
+static void
+s_on_session (void *arg, const argos_peer_answer_t *answer)
+{
+    job_t *self = arg;
+    const char *home =
+        json_string_value (json_object_get (json_object_get (answer->body, "session"), "home"));
+    if (!self->lease || self->files->stopping)
+        s_job_destroy (&self);
+    else if (answer->code != ARGOS_OK) {
+        argos_lease_release (&self->lease, AGAIN_MS, true, NULL);
+        s_job_destroy (&self);
+    }
+    else if (home && strcmp (home, self->files->node) != 0)
+        s_send_on (self, home);
+    else
+        s_job_go (self);
+}
+
+static void
+s_find_home (job_t *self)
+{
+    argos_peer_part_t part = { .type = "session.get",
+        .to = "store",
+        .body = json_pack ("{s:O}", "id", json_object_get (self->body, "session_id")) };
+    argos_err_t code = argos_peer_send (self->files->peer, &part, s_on_session, self);
+    if (code != ARGOS_OK)
+        s_on_session (self, &(argos_peer_answer_t){ .code = code });
+}
+
 void
 argos_sendfile_lease (argos_sendfile_t *self, const argos_peer_msg_t *msg)
 {
@@ -330,7 +386,10 @@ argos_sendfile_lease (argos_sendfile_t *self, const argos_peer_msg_t *msg)
     job->attachments = json_array ();
     job->refused = json_array ();
     DL_APPEND (self->jobs, job);
-    s_job_go (job);
+    if (json_object_get (msg->body, "session_id"))
+        s_find_home (job);
+    else
+        s_job_go (job);
 }
 
 void

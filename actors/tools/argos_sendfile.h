@@ -1,6 +1,7 @@
 //  argos_sendfile - files that a text names (file.send) become attachments of a delivery.
 //
-//  Works where the files are: on the node of the tools. Each file is checked by its path after all
+//  Works where the files are: on the node of the tools that is the home of the session; a message
+//  that comes to another one is sent on. Each file is checked by its path after all
 //  links were followed (argos_reply_path_problem), put into the store, and sent by op=media; what
 //  may not leave, or is none, is said in the chat. All of it is one message in hand: what dies in
 //  the middle is done again, and the chat gets it once.
@@ -18,8 +19,9 @@
 
 typedef struct argos_sendfile argos_sendfile_t;
 
-//  files is the folder HOME/files, whose parent is the folder of the daemon; peer outlives it.
-argos_sendfile_t *argos_sendfile_new (argos_peer_t *peer, const char *files);
+//  files is the folder HOME/files, whose parent is the folder of the daemon; node is where that is;
+//  peer outlives it.
+argos_sendfile_t *argos_sendfile_new (argos_peer_t *peer, const char *files, const char *node);
 
 //  The peer is going away: nothing more is sent.
 void argos_sendfile_stop (argos_sendfile_t *self);

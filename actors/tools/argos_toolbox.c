@@ -2,10 +2,11 @@
 //
 //  Invariant: a thread has its call to itself from its start to its entry in the list of what is
 //  done; then it belongs to the peer's thread again, which joins it. Each call is answered once.
-//  Limits: 24 threads; 256 tasks, of which the one used longest ago is forgotten.
+//  Limits: 48 threads; 256 tasks, of which the one used longest ago is forgotten.
 
 #include "argos_toolbox.h"
 
+#include "argos_claim.h"
 #include "argos_files.h"
 #include "argos_header.h"
 #include "argos_reads.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define JOBS_MAX 24
+#define JOBS_MAX 48 //  The slots of all of them, for either kind of call
 #define TASKS_MAX 256
 #define CHARS_MAX 100000
 #define FAILURES 3 //  Edits of one file that fail in a row before it is said
@@ -413,7 +414,7 @@ argos_toolbox_new (argos_shell_t *shell, const argos_toolbox_config_t *config)
     for (size_t i = 0; i < ROWS; i++) {
         char service[64];
         snprintf (service, sizeof service, "tool.%s", s_rows[i].name);
-        argos_peer_serve (argos_shell_peer (shell), service, s_rows[i].slots, NULL);
+        argos_claim_serve (argos_shell_peer (shell), service, config->node, s_rows[i].slots);
     }
     return self;
 }

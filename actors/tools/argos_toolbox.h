@@ -19,6 +19,7 @@ typedef struct {
     const char *state;                     //  Folder of Argos; NULL = unknown; copied
     const char *files;                     //  Folder for files of sessions; NULL = none; copied
     const argos_approval_policy_t *policy; //  Rules for paths; borrowed
+    const char *node;                      //  Where we are; copied
 } argos_toolbox_config_t;
 
 //  Serves its tools at the peer of the shell. The caller's; NULL without descriptors.

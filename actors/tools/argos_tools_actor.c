@@ -1,13 +1,14 @@
 //  argos_tools_actor - the shell around argos_terminal and argos_fetch: requests in, results out.
 //
 //  Invariant: each call in the list has a command or a fetch and is answered once, when that is
-//  over. All descriptors of all commands are in one epoll set. Limits: 32 slots; 64 commands,
-//  counting those whose requester waits no longer, and fetches.
+//  over. All descriptors of all commands are in one epoll set. Limits: 32 slots for tasks and 32
+//  for others; 64 commands, counting those whose requester waits no longer, and fetches.
 
 #include "argos_tools_actor.h"
 
 #include "argos_actor.h"
 #include "argos_asks.h"
+#include "argos_claim.h"
 #include "argos_log.h"
 #include "argos_offers.h"
 #include "argos_setting.h"
@@ -60,6 +61,8 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
     else if (streq (msg->type, "tool.offer"))
         argos_offers_take (
             argos_shell_peer (self->shell), msg, argos_registry_set (self->registry));
+    else if (streq (msg->type, "task.home"))
+        argos_claim_take (argos_shell_peer (self->shell), msg, self->node);
     else if (streq (msg->type, "task.close"))
         s_handle_close (self, msg);
     else if (streq (msg->type, "tool.call"))
@@ -168,10 +171,13 @@ s_serve_files (tools_t *self, const json_t *settings)
 {
     static const char *const types[] = { ARGOS_SENDFILE_TYPE, NULL };
     argos_peer_t *peer = argos_shell_peer (self->shell);
-    argos_peer_serve (peer, ATTACHMENT, FETCHES, NULL);
-    self->sendfile = argos_sendfile_new (peer, self->files);
+    char own[ARGOS_NAME_MAX + 1];
+    argos_claim_serve (peer, ATTACHMENT, self->node, FETCHES);
+    self->sendfile = argos_sendfile_new (peer, self->files, self->node);
     argos_sendfile_settings (self->sendfile, settings);
     argos_peer_serve (peer, ARGOS_SENDFILE_SERVICE, ARGOS_SENDFILE_SLOTS, types);
+    argos_node_service (ARGOS_SENDFILE_SERVICE, self->node, own);
+    argos_peer_serve (peer, own, ARGOS_SENDFILE_SLOTS, types);
 }
 
 //  The rules, and the tools that need them.
@@ -187,7 +193,8 @@ s_open_box (tools_t *self, const argos_tools_config_t *settings)
     argos_toolbox_config_t box = { .home = home ? home : "/",
         .state = settings->state,
         .files = self->files,
-        .policy = self->policy };
+        .policy = self->policy,
+        .node = self->node };
     if (self->policy)
         self->box = argos_toolbox_new (self->shell, &box);
     else
@@ -212,6 +219,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
                                      .on_entry = s_on_entry,
                                      .on_final = s_on_final } };
     argos_link_apply (&settings->link, TOOLS_NAME, &peer, name);
+    snprintf (self.node, sizeof self.node, "%s", argos_node_of (&settings->link));
     if (settings->workdir && *settings->workdir)
         self.workdir = strdup (settings->workdir);
     if (settings->files && *settings->files)
@@ -221,7 +229,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
     if (self.shell) {
         self.registry = argos_registry_new (argos_shell_peer (self.shell), NULL, NULL);
         argos_peer_serve (argos_shell_peer (self.shell), OFFERS, OFFER_SLOTS, NULL);
-        argos_peer_serve (argos_shell_peer (self.shell), TERMINAL, SLOTS, NULL);
+        argos_claim_serve (argos_shell_peer (self.shell), TERMINAL, self.node, SLOTS);
         s_open_box (&self, settings);
         argos_asks_serve (argos_shell_peer (self.shell));
         if (self.files)

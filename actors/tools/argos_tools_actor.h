@@ -10,8 +10,9 @@
 //          `tool.read_file`, `tool.write_file`, `tool.patch`, `tool.search_files`,
 //          `tool.web_extract`: argos_toolbox; `tool.todo`, `tool.memory`,
 //          `tool.session_search`, `tool.send_message`: argos_asks
-//          `tools`, requests: tool.offer of other peers (argos_offers)
+//          `tools`, requests: tool.offer of other peers (argos_offers), task.home (argos_claim)
 //          `tool.files`, messages: file.send (argos_sendfile)
+//          Those that work with this host also as `tool.<name>@<node>`: for the tasks at home here
 //  Pipe:   READY once the service is declared; FAILED reason. When the actor ends, all its commands
 //  are killed. Owner:  the supervisor. The program has to call argos_guard_main when its first
 //  argument is ARGOS_GUARD_OPTION.

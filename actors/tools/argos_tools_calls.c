@@ -151,7 +151,7 @@ s_on_launched (void *arg, const argos_peer_answer_t *answer)
     tools_call_destroy (self, &call);
 }
 
-//  A command for the background is the jobs actor's, whose answer is ours.
+//  A command for the background is that of the jobs beside us, whose answer is ours.
 
 static void
 s_launch (tools_t *self, const argos_peer_msg_t *msg)
@@ -160,11 +160,13 @@ s_launch (tools_t *self, const argos_peer_msg_t *msg)
         tools_refuse (self, msg, "too many commands run already");
         return;
     }
+    char job[ARGOS_NAME_MAX + 1], to[ARGOS_TO_MAX + 1];
+    argos_node_service ("job", self->node, job);
+    snprintf (to, sizeof to, "service:%s", job);
     call_t *call = s_call_new (self, msg);
-    argos_peer_part_t part = { .type = "tool.call",
-        .to = "service:job",
-        .ttl_ms = LAUNCH_TTL_MS,
-        .body = json_incref (msg->body) };
+    argos_peer_part_t part = {
+        .type = "tool.call", .to = to, .ttl_ms = LAUNCH_TTL_MS, .body = json_incref (msg->body)
+    };
     argos_err_t code = argos_peer_send (argos_shell_peer (self->shell), &part, s_on_launched, call);
     if (code != ARGOS_OK) {
         argos_peer_answer_t answer = { .code = code };

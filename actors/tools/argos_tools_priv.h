@@ -4,7 +4,7 @@
 #define ARGOS_TOOLS_PRIV_H
 
 #include "argos_fetch.h"
-#include "argos_header.h"
+#include "argos_node.h"
 #include "argos_registry.h"
 #include "argos_sendfile.h"
 #include "argos_shell.h"
@@ -39,6 +39,7 @@ struct tools {
     int64_t timeout_ms;              //  Of commands that state none
     size_t output_max;               //  Bytes of output of one command
     char *files;                     //  Folder for files of the store, NULL = that is not served
+    char node[ARGOS_NODE_SIZE];      //  Where we are
     char *state;                     //  Folder of Argos, NULL = not known
     argos_registry_t *registry;      //  The tools that are offered
     argos_approval_policy_t *policy; //  What is never run, read or written

@@ -67,6 +67,10 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
         self->tool_cancels++;
         return;
     }
+    if (streq (msg->type, "task.home")) {
+        argos_peer_reply (self->peer, msg, "task.home.result", json_pack ("{s:s}", "home", "core"));
+        return;
+    }
     self->tool_calls++;
     snprintf (self->tool_from, sizeof self->tool_from, "%s", msg->from);
     snprintf (self->tool_id, sizeof self->tool_id, "%s", msg->id);
@@ -113,8 +117,8 @@ s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
 static void
 s_start_core (akit_t *self)
 {
-    static const char *const services[] = { "gateway", "turn", SERVICE, "tool.terminal",
-        "tool.read_file", NULL };
+    static const char *const services[] = { "gateway", "turn", SERVICE, "tools",
+        "tool.terminal@core", "tool.read_file@core", NULL };
     char path[96], reason[256];
     snprintf (path, sizeof path, "%s/argos.db", self->folder);
     argos_store_actor_config_t store = {
@@ -156,8 +160,9 @@ akit_new (void)
     self->peer = argos_peer_new (&peer);
     assert_non_null (self->peer);
     argos_peer_serve (self->peer, SERVICE, 100, NULL);
-    argos_peer_serve (self->peer, "tool.terminal", 100, NULL);
-    argos_peer_serve (self->peer, "tool.read_file", 100, NULL);
+    argos_peer_serve (self->peer, "tools", 100, NULL);
+    argos_peer_serve (self->peer, "tool.terminal@core", 100, NULL);
+    argos_peer_serve (self->peer, "tool.read_file@core", 100, NULL);
     akit_agent_start (self);
     return self;
 }

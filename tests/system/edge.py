@@ -30,12 +30,13 @@ def free_port():
 class Edge:
     """The node; say(line) is called for each line of its log."""
 
-    def __init__(self, home, build, say, host="127.0.0.1", prefix=()):
+    def __init__(self, home, build, say, host="127.0.0.1", prefix=(), nodes=NODES):
         self.core_home = pathlib.Path(home)
         self.home = self.core_home / "edge"
         self.build = build
         self.host, self.prefix = host, list(prefix)
         self.say = say
+        self.nodes = nodes
         self.process = None
         self.up = threading.Event()
         self.port = free_port()
@@ -46,7 +47,7 @@ class Edge:
         settings = self.core_home / "argos.yaml"
         text = settings.read_text() if settings.exists() else ""
         if "nodes: {core:" not in text:
-            text += "\n" + NODES.format(host=self.host, port=self.port)
+            text += "\n" + self.nodes.format(host=self.host, port=self.port)
             settings.write_text(text)
         self.home.mkdir(mode=0o700, exist_ok=True)
         (self.home / "argos.yaml").write_text(text)

@@ -65,7 +65,7 @@ not_yours_is_not_there (void **state)
     } cases[] = { { "session.load", "", false }, { "session.lineage", "", false },
         { "usage.get", "", false }, { "session.rename", ",'title':'x'", true },
         { "session.reopen", "", true }, { "session.update", ",'hidden':true", true },
-        { "session.delete", "", true } };
+        { "session.home", ",'home':'core'", true }, { "session.delete", "", true } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char foreign[256], absent[256];
         char reason[sizeof kit->ans->reason];
@@ -394,6 +394,48 @@ pruning_takes_what_the_list_has_shown (void **state)
 }
 
 static void
+says_home (kit_t *kit, const char *id, const char *expected)
+{
+    says_read (kit, "session.get", "{'id':'%s'}", id);
+    const char *home = json_string_value (json_object_get (s_get (kit, "session"), "home"));
+    if (expected)
+        assert_string_equal (home, expected);
+    else
+        assert_null (home);
+}
+
+//  The first node that claims a session is its home, and that of all that comes of it.
+
+static void
+a_session_has_one_home (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    says_write (kit, "session.create", "{'id':'before'}");
+    says_write (kit, "session.create", "{'id':'a'}");
+    says_home (kit, "a", NULL);
+    assert_int_equal (says_write (kit, "session.home", "{'id':'a','home':'edge'}"), ARGOS_OK);
+    assert_int_equal (says_write (kit, "session.home", "{'id':'a','home':'core'}"), ARGOS_CONFLICT);
+    assert_int_equal (says_write (kit, "session.home", "{'id':'a'}"), ARGOS_CONFLICT);
+    assert_int_equal (says_write (kit, "session.home", "{'id':'a','home':'edge'}"), ARGOS_OK);
+    says_home (kit, "a", "edge");
+    says_write (kit, "session.ensure", "{'id':'child','parent':'a','kind':'delegate'}");
+    says_write (kit, "session.branch", "{'id':'copy','from':'a'}");
+    says_home (kit, "child", "edge");
+    says_home (kit, "copy", "edge");
+    says_home (kit, "before", NULL);
+    assert_int_equal (
+        says_write (kit, "session.home", "{'id':'a','home':'core','move':true}"), ARGOS_OK);
+    says_home (kit, "a", "core");
+    says_home (kit, "child", "edge");
+    assert_int_equal (says_write (kit, "session.home", "{'id':'a','move':true}"), ARGOS_OK);
+    says_home (kit, "a", NULL);
+    assert_int_equal (
+        says_write (kit, "session.home", "{'id':'none','home':'core'}"), ARGOS_NOT_FOUND);
+    kit_free (kit);
+}
+
+static void
 pages_of_a_list_show_each_session_once (void **state)
 {
     (void) state;
@@ -534,6 +576,7 @@ main (void)
         cmocka_unit_test (a_message_is_added_once_for_its_client_id),
         cmocka_unit_test (a_session_with_work_is_not_deleted),
         cmocka_unit_test (pruning_takes_what_the_list_has_shown),
+        cmocka_unit_test (a_session_has_one_home),
         cmocka_unit_test (pages_of_a_list_show_each_session_once),
         cmocka_unit_test (usage_adds_up_by_model),
         cmocka_unit_test (lineages_and_titles_stay_whole),
