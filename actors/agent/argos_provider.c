@@ -1,9 +1,7 @@
 //  argos_provider - calls of a model over HTTP: libcurl multi inside the caller's loop.
 //
-//  libcurl tells which sockets to watch (they go into one epoll set) and when it wants to be called
-//  (due_ms). Invariant: a call is in the list from argos_provider_call until it has ended; the list
-//  says which are open; a heap says which may have stalled first. A handle is taken out of the
-//  multi only outside of libcurl's own callbacks.
+//  Invariant: a call is in the list from argos_provider_call until it has ended; the list says
+//  which are open; a heap says which may have stalled first.
 
 #include "argos_anthropic.h"
 #include "argos_openai.h"
@@ -13,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #define RECV_BYTES 4096L      //  Buffer of a call for what comes
@@ -23,41 +19,6 @@
 #define STALL_MS 180000       //  Longest time without a data event
 #define CONNECT_MS 30000      //  Longest time to connect
 #define CONNECTIONS_MAX 1024L //  Idle connections kept
-#define EVENTS_MAX 256        //  Sockets served in one turn
-
-//  ------------------------------------------------------------------------------------------------
-//  libcurl's wishes
-
-static int
-s_on_socket (CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
-{
-    (void) easy;
-    argos_provider_t *self = (argos_provider_t *) arg;
-    if (what == CURL_POLL_REMOVE) {
-        epoll_ctl (self->fd, EPOLL_CTL_DEL, fd, NULL);
-        curl_multi_assign (self->multi, fd, NULL);
-        return 0;
-    }
-    struct epoll_event event = { .data.fd = fd };
-    if (what != CURL_POLL_OUT)
-        event.events |= EPOLLIN;
-    if (what != CURL_POLL_IN)
-        event.events |= EPOLLOUT;
-    int rc = epoll_ctl (self->fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-    if (rc < 0) //  The number was closed and came back without a word
-        epoll_ctl (self->fd, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    curl_multi_assign (self->multi, fd, self);
-    return 0;
-}
-
-static int
-s_on_timer (CURLM *multi, long timeout_ms, void *arg)
-{
-    (void) multi;
-    argos_provider_t *self = (argos_provider_t *) arg;
-    self->due_ms = timeout_ms < 0 ? -1 : self->now + timeout_ms;
-    return 0;
-}
 
 //  ------------------------------------------------------------------------------------------------
 //  The end of a call
@@ -69,7 +30,7 @@ s_free (argos_call_t *call)
     DL_DELETE (self->calls, call);
     argos_due_set (&self->stalls, &call->stall, -1);
     self->count--;
-    curl_multi_remove_handle (self->multi, call->easy);
+    curl_multi_remove_handle (self->curl.multi, call->easy);
     if (self->idle_count < PROVIDER_IDLE) {
         curl_easy_reset (call->easy);
         self->idle[self->idle_count++] = call->easy;
@@ -192,18 +153,10 @@ argos_provider_new (const argos_provider_settings_t *settings)
     if (!self)
         abort ();
     self->settings = *settings;
-    self->due_ms = -1;
-    self->fd = epoll_create1 (EPOLL_CLOEXEC);
-    self->multi = self->fd < 0 ? NULL : curl_multi_init ();
-    if (!self->multi) {
+    if (argos_curl_init (&self->curl, CONNECTIONS_MAX) < 0) {
         argos_provider_destroy (&self);
         return NULL;
     }
-    curl_multi_setopt (self->multi, CURLMOPT_SOCKETFUNCTION, s_on_socket);
-    curl_multi_setopt (self->multi, CURLMOPT_SOCKETDATA, self);
-    curl_multi_setopt (self->multi, CURLMOPT_TIMERFUNCTION, s_on_timer);
-    curl_multi_setopt (self->multi, CURLMOPT_TIMERDATA, self);
-    curl_multi_setopt (self->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
     s_set_target (self);
     s_set_headers (self);
     return self;
@@ -220,13 +173,10 @@ argos_provider_destroy (argos_provider_t **self_p)
     argos_due_clear (&self->stalls);
     while (self->idle_count)
         curl_easy_cleanup (self->idle[--self->idle_count]);
-    if (self->multi)
-        curl_multi_cleanup (self->multi);
+    argos_curl_clear (&self->curl);
     for (struct curl_slist *at = self->headers; at; at = at->next)
         explicit_bzero (at->data, strlen (at->data)); //  The key is in one of them
     curl_slist_free_all (self->headers);
-    if (self->fd >= 0)
-        close (self->fd);
     explicit_bzero (self->settings.key, sizeof self->settings.key);
     free (self);
     *self_p = NULL;
@@ -235,7 +185,7 @@ argos_provider_destroy (argos_provider_t **self_p)
 int
 argos_provider_fd (const argos_provider_t *self)
 {
-    return self->fd;
+    return self->curl.fd;
 }
 
 size_t
@@ -248,7 +198,8 @@ int64_t
 argos_provider_due (const argos_provider_t *self)
 {
     int64_t stall_ms = argos_due_first (&self->stalls);
-    return stall_ms >= 0 && (self->due_ms < 0 || stall_ms < self->due_ms) ? stall_ms : self->due_ms;
+    int64_t due_ms = self->curl.due_ms;
+    return stall_ms >= 0 && (due_ms < 0 || stall_ms < due_ms) ? stall_ms : due_ms;
 }
 
 static void
@@ -329,9 +280,9 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
         argos_due_set (&self->stalls, &call->stall, now + call->stall_ms);
     DL_APPEND (self->calls, call);
     self->count++;
-    self->now = now;
+    self->curl.now = now;
     s_set_options (call);
-    curl_multi_add_handle (self->multi, easy);
+    curl_multi_add_handle (self->curl.multi, easy);
     return call;
 }
 
@@ -350,35 +301,9 @@ argos_call_abort (argos_call_t **call_p)
 }
 
 static void
-s_serve_sockets (argos_provider_t *self)
+s_on_ended (void *transfer, CURLcode code)
 {
-    struct epoll_event events[EVENTS_MAX];
-    int count = epoll_wait (self->fd, events, EVENTS_MAX, 0);
-    int running;
-    for (int i = 0; i < count; i++) {
-        int mask = 0;
-        if (events[i].events & EPOLLIN)
-            mask |= CURL_CSELECT_IN;
-        if (events[i].events & EPOLLOUT)
-            mask |= CURL_CSELECT_OUT;
-        if (events[i].events & (EPOLLERR | EPOLLHUP))
-            mask |= CURL_CSELECT_ERR;
-        curl_multi_socket_action (self->multi, events[i].data.fd, mask, &running);
-    }
-}
-
-static void
-s_collect (argos_provider_t *self)
-{
-    int left;
-    for (CURLMsg *msg; (msg = curl_multi_info_read (self->multi, &left));) {
-        if (msg->msg != CURLMSG_DONE)
-            continue;
-        CURLcode code = msg->data.result;
-        char *private_data = NULL;
-        curl_easy_getinfo (msg->easy_handle, CURLINFO_PRIVATE, &private_data);
-        s_finish ((argos_call_t *) (void *) private_data, code, NULL);
-    }
+    s_finish ((argos_call_t *) transfer, code, NULL);
 }
 
 static bool
@@ -393,12 +318,12 @@ s_is_connected (const argos_call_t *call)
 static void
 s_end_stalled (argos_provider_t *self)
 {
-    for (argos_due_node_t *node; (node = argos_due_pop (&self->stalls, self->now));) {
+    for (argos_due_node_t *node; (node = argos_due_pop (&self->stalls, self->curl.now));) {
         argos_call_t *call = (argos_call_t *) node->owner;
         int64_t due_ms = call->data_ms + call->stall_ms;
         if (!s_is_connected (call)) //  That has a limit of its own
             due_ms += self->settings.connect_ms;
-        if (due_ms > self->now)
+        if (due_ms > self->curl.now)
             argos_due_set (&self->stalls, node, due_ms);
         else
             s_finish (call, CURLE_OK, "the provider was silent for too long");
@@ -408,14 +333,7 @@ s_end_stalled (argos_provider_t *self)
 void
 argos_provider_turn (argos_provider_t *self, int64_t now, int64_t wall)
 {
-    int running;
-    self->now = now;
     self->wall = wall;
-    s_serve_sockets (self);
-    if (self->due_ms >= 0 && self->due_ms <= now) {
-        self->due_ms = -1;
-        curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    }
-    s_collect (self);
+    argos_curl_turn (&self->curl, now, s_on_ended);
     s_end_stalled (self);
 }

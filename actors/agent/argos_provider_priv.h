@@ -3,21 +3,17 @@
 #ifndef ARGOS_PROVIDER_PRIV_H
 #define ARGOS_PROVIDER_PRIV_H
 
+#include "argos_curl.h"
 #include "argos_due.h"
 #include "argos_provider.h"
 #include "argos_sse.h"
-
-#include <curl/curl.h>
 
 #define PROVIDER_IDLE 64 //  Easy handles kept for the next calls
 
 struct argos_provider {
     argos_provider_settings_t settings; //  Who is called
-    CURLM *multi;                       //  All transfers
-    int fd;                             //  epoll set of their sockets
-    int64_t due_ms;                     //  When libcurl wants to be called, -1 = never
-    int64_t now;                        //  Time of this turn, monotonic msec
-    int64_t wall;                       //  The same, msec since 1970
+    argos_curl_t curl;                  //  Its transfers
+    int64_t wall;                       //  Time of this turn, msec since 1970
     struct curl_slist *headers;         //  Headers of every request
     char url[640];                      //  Of every request
     char host[256];                     //  Host name in it

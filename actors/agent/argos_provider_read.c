@@ -23,7 +23,7 @@ s_on_event (void *arg, const char *event, const char *data, size_t size)
     (void) event;
     argos_call_t *call = (argos_call_t *) arg;
     argos_provider_t *self = call->provider;
-    call->data_ms = self->now;
+    call->data_ms = self->curl.now;
     if (self->settings.kind == ARGOS_PROVIDER_ANTHROPIC)
         argos_anthropic_event (call->answer, &call->carry, data, size);
     else

@@ -11,49 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #define CALLS_MAX 256         //  At a time
 #define CONNECTIONS_MAX 16L   //  Idle ones kept
 #define CONNECTION_AGE_S 30L  //  An idle one that is older is not used: it may be dead
-#define EVENTS_MAX 64         //  Sockets served in one turn
 #define TIMEOUT_MS 30000      //  Default for all of a call
 #define CONNECT_MS 10000      //  Default to connect
 #define ANSWER_MAX 1048576    //  Default of bytes of an answer
 #define RETRY_AFTER_MAX 86400 //  Seconds that are believed
-
-static int
-s_on_socket (CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
-{
-    (void) easy;
-    argos_http_client_t *self = arg;
-    if (what == CURL_POLL_REMOVE) {
-        epoll_ctl (self->fd, EPOLL_CTL_DEL, fd, NULL);
-        curl_multi_assign (self->multi, fd, NULL);
-        return 0;
-    }
-    struct epoll_event event = { .data.fd = fd };
-    if (what != CURL_POLL_OUT)
-        event.events |= EPOLLIN;
-    if (what != CURL_POLL_IN)
-        event.events |= EPOLLOUT;
-    int rc = epoll_ctl (self->fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-    if (rc < 0) //  The number was closed and came back without a word
-        epoll_ctl (self->fd, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    curl_multi_assign (self->multi, fd, self);
-    return 0;
-}
-
-static int
-s_on_timer (CURLM *multi, long timeout_ms, void *arg)
-{
-    (void) multi;
-    argos_http_client_t *self = arg;
-    self->due_ms = timeout_ms < 0 ? -1 : self->now + timeout_ms;
-    return 0;
-}
 
 argos_http_client_t *
 argos_http_client_new (void)
@@ -61,18 +28,8 @@ argos_http_client_new (void)
     argos_http_client_t *self = calloc (1, sizeof *self);
     if (!self)
         abort ();
-    self->due_ms = -1;
-    self->fd = epoll_create1 (EPOLL_CLOEXEC);
-    self->multi = self->fd < 0 ? NULL : curl_multi_init ();
-    if (!self->multi) {
+    if (argos_curl_init (&self->curl, CONNECTIONS_MAX) < 0)
         argos_http_client_destroy (&self);
-        return NULL;
-    }
-    curl_multi_setopt (self->multi, CURLMOPT_SOCKETFUNCTION, s_on_socket);
-    curl_multi_setopt (self->multi, CURLMOPT_SOCKETDATA, self);
-    curl_multi_setopt (self->multi, CURLMOPT_TIMERFUNCTION, s_on_timer);
-    curl_multi_setopt (self->multi, CURLMOPT_TIMERDATA, self);
-    curl_multi_setopt (self->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
     return self;
 }
 
@@ -81,7 +38,7 @@ s_free (argos_http_call_t *call)
 {
     DL_DELETE (call->client->calls, call);
     call->client->count--;
-    curl_multi_remove_handle (call->client->multi, call->easy);
+    curl_multi_remove_handle (call->client->curl.multi, call->easy);
     curl_easy_cleanup (call->easy);
     curl_mime_free (call->mime);
     for (struct curl_slist *at = call->headers; at; at = at->next)
@@ -104,10 +61,7 @@ argos_http_client_destroy (argos_http_client_t **self_p)
     argos_http_client_t *self = *self_p;
     while (self->calls)
         s_free (self->calls);
-    if (self->multi)
-        curl_multi_cleanup (self->multi);
-    if (self->fd >= 0)
-        close (self->fd);
+    argos_curl_clear (&self->curl);
     free (self);
     *self_p = NULL;
 }
@@ -115,13 +69,13 @@ argos_http_client_destroy (argos_http_client_t **self_p)
 int
 argos_http_client_fd (const argos_http_client_t *self)
 {
-    return self->fd;
+    return self->curl.fd;
 }
 
 int64_t
 argos_http_client_due (const argos_http_client_t *self)
 {
-    return self->due_ms;
+    return self->curl.due_ms;
 }
 
 void
@@ -268,9 +222,9 @@ argos_http_client_call (argos_http_client_t *self, const argos_http_request_t *r
         abort ();
     DL_APPEND (self->calls, call);
     self->count++;
-    self->now = now;
+    self->curl.now = now;
     s_set_options (call, request);
-    if (curl_multi_add_handle (self->multi, call->easy) != CURLM_OK) {
+    if (curl_multi_add_handle (self->curl.multi, call->easy) != CURLM_OK) {
         s_free (call);
         return NULL;
     }
@@ -338,8 +292,9 @@ s_retry_after (CURL *easy)
 }
 
 static void
-s_finish (argos_http_call_t *call, CURLcode code)
+s_finish (void *transfer, CURLcode code)
 {
+    argos_http_call_t *call = transfer;
     long status = 0;
     char error[CURL_ERROR_SIZE + 64] = "";
     curl_easy_getinfo (call->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -362,40 +317,8 @@ s_finish (argos_http_call_t *call, CURLcode code)
     s_free (call);
 }
 
-static void
-s_serve_sockets (argos_http_client_t *self)
-{
-    struct epoll_event events[EVENTS_MAX];
-    int count = epoll_wait (self->fd, events, EVENTS_MAX, 0);
-    int running;
-    for (int i = 0; i < count; i++) {
-        int mask = 0;
-        if (events[i].events & EPOLLIN)
-            mask |= CURL_CSELECT_IN;
-        if (events[i].events & EPOLLOUT)
-            mask |= CURL_CSELECT_OUT;
-        if (events[i].events & (EPOLLERR | EPOLLHUP))
-            mask |= CURL_CSELECT_ERR;
-        curl_multi_socket_action (self->multi, events[i].data.fd, mask, &running);
-    }
-}
-
 void
 argos_http_client_turn (argos_http_client_t *self, int64_t now)
 {
-    int running, left;
-    self->now = now;
-    s_serve_sockets (self);
-    if (self->due_ms >= 0 && self->due_ms <= now) {
-        self->due_ms = -1;
-        curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    }
-    for (CURLMsg *msg; (msg = curl_multi_info_read (self->multi, &left));) {
-        char *call = NULL;
-        if (msg->msg != CURLMSG_DONE)
-            continue;
-        CURLcode code = msg->data.result;
-        curl_easy_getinfo (msg->easy_handle, CURLINFO_PRIVATE, &call);
-        s_finish ((argos_http_call_t *) (void *) call, code);
-    }
+    argos_curl_turn (&self->curl, now, s_finish);
 }

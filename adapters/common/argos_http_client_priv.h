@@ -3,9 +3,8 @@
 #ifndef ARGOS_HTTP_CLIENT_PRIV_H
 #define ARGOS_HTTP_CLIENT_PRIV_H
 
+#include "argos_curl.h"
 #include "argos_http_client.h"
-
-#include <curl/curl.h>
 
 //  A file of a multipart body
 
@@ -34,10 +33,7 @@ struct argos_http_call {
 };
 
 struct argos_http_client {
-    CURLM *multi;             //  All transfers
-    int fd;                   //  epoll set of their sockets
-    int64_t due_ms;           //  When libcurl wants to be called, -1 = never
-    int64_t now;              //  Of the turn that runs
+    argos_curl_t curl;        //  Its transfers
     argos_http_call_t *calls; //  In order of their beginning
     size_t count;             //  How many
 };

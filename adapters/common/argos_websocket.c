@@ -149,36 +149,6 @@ s_on_message (
 //  ------------------------------------------------------------------------------------------------
 //  Connecting
 
-static int
-s_on_socket (CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
-{
-    (void) easy;
-    argos_websocket_t *self = arg;
-    if (what == CURL_POLL_REMOVE) {
-        epoll_ctl (self->fd, EPOLL_CTL_DEL, fd, NULL);
-        curl_multi_assign (self->multi, fd, NULL);
-        return 0;
-    }
-    struct epoll_event event = { .data.fd = fd };
-    if (what != CURL_POLL_OUT)
-        event.events |= EPOLLIN;
-    if (what != CURL_POLL_IN)
-        event.events |= EPOLLOUT;
-    if (epoll_ctl (self->fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0)
-        epoll_ctl (self->fd, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    curl_multi_assign (self->multi, fd, self);
-    return 0;
-}
-
-static int
-s_on_timer (CURLM *multi, long timeout_ms, void *arg)
-{
-    (void) multi;
-    argos_websocket_t *self = arg;
-    self->curl_due = timeout_ms < 0 ? -1 : self->now + timeout_ms;
-    return 0;
-}
-
 //  Asks the connection's socket for what we wait for
 static void
 s_watch (argos_websocket_t *self, bool writes)
@@ -190,36 +160,28 @@ s_watch (argos_websocket_t *self, bool writes)
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
     if (writes)
         event.events |= EPOLLOUT;
-    if (epoll_ctl (self->fd, EPOLL_CTL_MOD, fd, &event) < 0)
-        epoll_ctl (self->fd, EPOLL_CTL_ADD, fd, &event);
+    if (epoll_ctl (self->curl.fd, EPOLL_CTL_MOD, fd, &event) < 0)
+        epoll_ctl (self->curl.fd, EPOLL_CTL_ADD, fd, &event);
     self->writes = writes;
+}
+
+static void
+s_on_connected (void *transfer, CURLcode code)
+{
+    argos_websocket_t *self = transfer;
+    if (code != CURLE_OK) {
+        s_break (self, curl_easy_strerror (code));
+        return;
+    }
+    self->state = WEBSOCKET_UPGRADING;
+    self->curl.due_ms = -1;
+    s_watch (self, true);
 }
 
 static void
 s_connect (argos_websocket_t *self)
 {
-    int running = 0;
-    curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    struct epoll_event events[8];
-    int count = epoll_wait (self->fd, events, 8, 0);
-    for (int at = 0; at < count; at++) {
-        int flags = (events[at].events & (EPOLLIN | EPOLLHUP | EPOLLERR) ? CURL_CSELECT_IN : 0) |
-                    (events[at].events & EPOLLOUT ? CURL_CSELECT_OUT : 0);
-        curl_multi_socket_action (self->multi, events[at].data.fd, flags, &running);
-    }
-    int left = 0;
-    CURLMsg *message = NULL;
-    while ((message = curl_multi_info_read (self->multi, &left))) {
-        if (message->msg != CURLMSG_DONE)
-            continue;
-        if (message->data.result != CURLE_OK) {
-            s_break (self, curl_easy_strerror (message->data.result));
-            return;
-        }
-        self->state = WEBSOCKET_UPGRADING;
-        self->curl_due = -1;
-        s_watch (self, true);
-    }
+    argos_curl_turn (&self->curl, self->now, s_on_connected);
 }
 
 static int
@@ -320,7 +282,7 @@ static void
 s_frames (argos_websocket_t *self)
 {
     struct epoll_event events[2];
-    epoll_wait (self->fd, events, 2, 0); //  Level-triggered: only who is ready counts
+    epoll_wait (self->curl.fd, events, 2, 0); //  Level-triggered: only who is ready counts
     if (wslay_event_want_read (self->frames) && wslay_event_recv (self->frames) != 0)
         self->dead = true;
     if (self->destroyed || self->state == WEBSOCKET_ENDED)
@@ -378,10 +340,8 @@ s_setup (argos_websocket_t *self)
     bool secure = strncmp (url, "wss://", 6) == 0;
     if (!secure && strncmp (url, "ws://", 5) != 0)
         return -1;
-    self->fd = epoll_create1 (EPOLL_CLOEXEC);
-    self->multi = curl_multi_init ();
     self->easy = curl_easy_init ();
-    if (self->fd < 0 || !self->multi || !self->easy || argos_websocket_prepare (self) < 0)
+    if (argos_curl_init (&self->curl, 0) < 0 || !self->easy || argos_websocket_prepare (self) < 0)
         return -1;
     char *address = NULL;
     if (asprintf (&address, "%s://%s/", secure ? "https" : "http", self->host) < 0)
@@ -395,11 +355,9 @@ s_setup (argos_websocket_t *self)
     curl_easy_setopt (self->easy, CURLOPT_CONNECTTIMEOUT_MS, (long) CONNECT_MS);
     curl_easy_setopt (self->easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt (self->easy, CURLOPT_NOSIGNAL, 1L);
-    curl_multi_setopt (self->multi, CURLMOPT_SOCKETFUNCTION, s_on_socket);
-    curl_multi_setopt (self->multi, CURLMOPT_SOCKETDATA, self);
-    curl_multi_setopt (self->multi, CURLMOPT_TIMERFUNCTION, s_on_timer);
-    curl_multi_setopt (self->multi, CURLMOPT_TIMERDATA, self);
-    return curl_multi_add_handle (self->multi, self->easy) == CURLM_OK ? 0 : -1;
+    curl_easy_setopt (self->easy, CURLOPT_PRIVATE, self);
+    self->curl.now = self->now;
+    return curl_multi_add_handle (self->curl.multi, self->easy) == CURLM_OK ? 0 : -1;
 }
 
 argos_websocket_t *
@@ -413,8 +371,7 @@ argos_websocket_new (const argos_websocket_config_t *config, int64_t now)
     self->config.agent = self->agent = s_copy (config->agent ? config->agent : "argos");
     if (!config->message_max)
         self->config.message_max = MESSAGE_MAX;
-    self->fd = -1;
-    self->curl_due = -1;
+    self->curl = (argos_curl_t){ .fd = -1, .due_ms = -1 };
     self->now = now;
     self->deadline = now + CONNECT_MS;
     argos_text_init (&self->out, HEAD_MAX);
@@ -437,13 +394,10 @@ argos_websocket_destroy (argos_websocket_t **self_p)
     }
     if (self->frames)
         wslay_event_context_free (self->frames);
-    if (self->multi && self->easy)
-        curl_multi_remove_handle (self->multi, self->easy);
+    if (self->curl.multi && self->easy)
+        curl_multi_remove_handle (self->curl.multi, self->easy);
     curl_easy_cleanup (self->easy);
-    if (self->multi)
-        curl_multi_cleanup (self->multi);
-    if (self->fd >= 0)
-        close (self->fd);
+    argos_curl_clear (&self->curl);
     argos_text_clear (&self->out);
     argos_text_clear (&self->in);
     free (self->url);
@@ -456,7 +410,7 @@ argos_websocket_destroy (argos_websocket_t **self_p)
 int
 argos_websocket_fd (const argos_websocket_t *self)
 {
-    return self->fd;
+    return self->curl.fd;
 }
 
 int64_t
@@ -466,7 +420,7 @@ argos_websocket_due (const argos_websocket_t *self)
         return -1;
     if (self->more)
         return self->now;
-    int64_t times[] = { self->curl_due, self->deadline, s_silence (self) };
+    int64_t times[] = { self->curl.due_ms, self->deadline, s_silence (self) };
     int64_t due = -1;
     for (size_t at = 0; at < 3; at++)
         if (times[at] >= 0 && (due < 0 || times[at] < due))

@@ -3,10 +3,10 @@
 #ifndef ARGOS_WEBSOCKET_PRIV_H
 #define ARGOS_WEBSOCKET_PRIV_H
 
+#include "argos_curl.h"
 #include "argos_text.h"
 #include "argos_websocket.h"
 
-#include <curl/curl.h>
 #include <wslay/wslay.h>
 
 typedef enum {
@@ -21,10 +21,8 @@ struct argos_websocket {
     argos_websocket_config_t config; //  Its strings are the copies below
     char *url, *agent;               //  Copies
     argos_websocket_state_t state;   //  Where it is
-    CURLM *multi;                    //  The connection's own
     CURL *easy;                      //  In it until the end: the connection is the handle's
-    int fd;                          //  epoll set
-    int64_t curl_due;                //  When libcurl wants to be called, -1 = never
+    argos_curl_t curl;               //  Its transfer, until it is connected
     int64_t deadline;                //  Of the state, -1 = none
     int64_t heard_ms;                //  When something came last
     bool pinged;                     //  Since then a ping went out
