@@ -156,9 +156,9 @@ struct turn {
     char *text;                       //  Text of the newest answer
     const char *finish;               //  Its finish reason; static
     char *error;                      //  Why the turn has failed; NULL = it has not
-    tool_t tools[ARGOS_ANSWER_CALLS]; //  Calls of the newest answer
+    tool_t *tools;                    //  Calls of the newest answer; NULL = never had one
     size_t tool_count;                //  How many
-    mail_t mails[AGENT_MAILS_MAX];    //  Side messages
+    mail_t *mails;                    //  Side messages; NULL = never had one
     size_t mails_told;                //  How many there were when the last done was sent
     size_t mail_count;                //  How many
     steer_t steers[AGENT_STEERS_MAX]; //  Texts for this turn, not taken yet
@@ -436,6 +436,8 @@ void turn_run_tools (turn_t *self);
 void turn_check_results (turn_t *self);
 void turn_cancel_tools (turn_t *self, const char *why);
 void turn_clear_tools (turn_t *self);
+//  Where the next call goes; there is room for ARGOS_ANSWER_CALLS.
+tool_t *turn_next_tool (turn_t *self);
 json_t *tool_row (const turn_t *self, const tool_t *tool);
 
 //  argos_agent_steer.c

@@ -58,7 +58,8 @@ s_restore_question (tool_t *tool, const json_t *record)
 static void
 s_recall (turn_t *self, const json_t *call)
 {
-    tool_t *tool = &self->tools[self->tool_count++];
+    tool_t *tool = turn_next_tool (self);
+    self->tool_count++;
     const json_t *function = json_object_get (call, "function");
     const char *arguments = json_string_value (json_object_get (function, "arguments"));
     snprintf (tool->id, sizeof tool->id, "%s", json_string_value (json_object_get (call, "id")));
@@ -89,7 +90,7 @@ s_restore (turn_t *self, const json_t *call, const json_t *record)
 {
     if (self->tool_count == ARGOS_ANSWER_CALLS)
         return;
-    tool_t *tool = &self->tools[self->tool_count];
+    tool_t *tool = turn_next_tool (self);
     snprintf (tool->id, sizeof tool->id, "%s", json_string_value (json_object_get (call, "id")));
     if (!(s_is_delegate (call) ? delegate_restore (tool, record)
                                : s_restore_question (tool, record))) {

@@ -38,6 +38,16 @@ turn_clear_tools (turn_t *self)
     self->homeless = ARGOS_OK; //  It may be there now
 }
 
+tool_t *
+turn_next_tool (turn_t *self)
+{
+    if (!self->tools) //  Most turns call none
+        self->tools = (tool_t *) calloc (ARGOS_ANSWER_CALLS, sizeof *self->tools);
+    if (!self->tools)
+        abort ();
+    return &self->tools[self->tool_count];
+}
+
 void
 turn_take_calls (turn_t *self, const argos_answer_t *answer)
 {
@@ -45,7 +55,8 @@ turn_take_calls (turn_t *self, const argos_answer_t *answer)
     turn_clear_tools (self);
     for (size_t i = 0; i < answer->call_count; i++) {
         const argos_answer_call_t *call = &answer->calls[i];
-        tool_t *tool = &self->tools[self->tool_count++];
+        tool_t *tool = turn_next_tool (self);
+        self->tool_count++;
         snprintf (tool->id, sizeof tool->id, "%s", call->id);
         const char *name = call->name;
         if (!agent_tool_known (self->agent, name))

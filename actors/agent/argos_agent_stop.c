@@ -41,6 +41,10 @@ s_add_mail (turn_t *self, const argos_peer_msg_t *msg)
             return NULL; //  Told twice
     if (self->mail_count == AGENT_MAILS_MAX)
         return NULL;
+    if (!self->mails)
+        self->mails = (mail_t *) malloc (AGENT_MAILS_MAX * sizeof *self->mails);
+    if (!self->mails)
+        abort ();
     mail_t *mail = &self->mails[self->mail_count++];
     *mail = (mail_t){ .seq = msg->seq, .end = strcmp (msg->type, "session.end") == 0 };
     const char *run_id = json_string_value (json_object_get (msg->body, "run_id"));

@@ -58,6 +58,8 @@ s_free (turn_t *self)
     turn_clear_tools (self);
     turn_clear_steers (self);
     turn_clear_replies (self);
+    free (self->tools);
+    free (self->mails);
     json_decref (self->open);
     json_decref (self->grants);
     json_decref (self->smaller);

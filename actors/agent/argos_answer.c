@@ -20,8 +20,6 @@ argos_answer_new (void)
     argos_text_init (&self->text, ARGOS_ANSWER_TEXT_MAX);
     argos_text_init (&self->reasoning, ARGOS_ANSWER_THOUGHT_MAX);
     argos_think_init (&self->think);
-    for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
-        argos_text_init (&self->calls[i].args, ARGOS_ANSWER_ARGS_MAX);
     return self;
 }
 
@@ -35,8 +33,9 @@ argos_answer_destroy (argos_answer_t **self_p)
     argos_text_clear (&self->reasoning);
     argos_think_clear (&self->think);
     json_decref (self->thinking);
-    for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
+    for (size_t i = 0; self->calls && i < ARGOS_ANSWER_CALLS; i++)
         argos_text_clear (&self->calls[i].args);
+    free (self->calls);
     free (self);
     *self_p = NULL;
 }
@@ -95,6 +94,16 @@ argos_answer_add_text (argos_answer_t *self, const char *text, size_t size)
     return self->text.size - before;
 }
 
+static void
+s_make_calls (argos_answer_t *self)
+{
+    self->calls = (argos_answer_call_t *) calloc (ARGOS_ANSWER_CALLS, sizeof *self->calls);
+    if (!self->calls)
+        abort ();
+    for (size_t i = 0; i < ARGOS_ANSWER_CALLS; i++)
+        argos_text_init (&self->calls[i].args, ARGOS_ANSWER_ARGS_MAX);
+}
+
 argos_answer_call_t *
 argos_answer_call (argos_answer_t *self, int64_t index, const char *id)
 {
@@ -109,6 +118,8 @@ argos_answer_call (argos_answer_t *self, int64_t index, const char *id)
     if (self->call_count == ARGOS_ANSWER_CALLS)
         return NULL;
     argos_think_end (&self->think, &s_sink, self); //  It is still before the call
+    if (!self->calls)
+        s_make_calls (self);
     argos_answer_call_t *call = &self->calls[self->call_count++];
     call->index = index;
     return call;

@@ -45,7 +45,7 @@ typedef struct {
     size_t text_cost;                              //  Its bytes as JSON
     size_t visible;                                //  Bytes of text before the first tool call
     bool text_full;                                //  Text beyond the limit was left out
-    argos_answer_call_t calls[ARGOS_ANSWER_CALLS]; //  Tool calls in order
+    argos_answer_call_t *calls;                    //  Tool calls in order; NULL = never had one
     size_t call_count;                             //  How many
     argos_finish_t finish;                         //  Why it ended
     bool ended;                                    //  The stream said that it is complete
