@@ -17,6 +17,9 @@
 #define STRIKES_MAX 3      //  Answers in a row that call only tools that there are not
 #define NUDGE_MAX 2        //  Words to a model that has said nothing
 #define LARGE_BYTES 320000 //  From here an unclear refusal may mean the length
+#define HUGE_BYTES 480000  //  From here, or so many messages, a connection that breaks off may, too
+#define HUGE_ROWS 200      //  Messages
+#define CROWD_MAX 8        //  Attempts at an Anthropic provider that has no room
 
 static const char s_go_on_limit[] =
     "Your answer reached the output limit. Go on exactly where it stopped; repeat nothing.";
@@ -47,14 +50,14 @@ turn_drop_scaffold (turn_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  Failures
 
-static bool
-s_is_large (const turn_t *self)
+static size_t
+s_bytes (const turn_t *self)
 {
     size_t i, bytes = 0;
     json_t *row;
     json_array_foreach (self->rows, i, row)
         bytes += json_string_length (json_object_get (row, "content"));
-    return bytes > LARGE_BYTES;
+    return bytes;
 }
 
 static void
@@ -119,13 +122,21 @@ static void
 s_failed (turn_t *self, const argos_provider_error_t *error)
 {
     int64_t most = argos_setting_int (self->settings, NULL, NULL, "agent.api_max_retries");
+    size_t bytes = s_bytes (self), next = agent_back_next (self->agent, self->back);
+    if (most <= 0)
+        most = ARGOS_PROVIDER_RETRIES;
+    if (error->class == ARGOS_PE_OVERLOADED && next >= self->agent->back_count &&
+        most == ARGOS_PROVIDER_RETRIES &&
+        self->agent->backs[self->back].settings.kind == ARGOS_PROVIDER_ANTHROPIC)
+        most = CROWD_MAX - 1;
     argos_react_state_t state = { .repeats = self->repeats,
-        .repeats_max = most > 0 ? (int) most : ARGOS_PROVIDER_RETRIES,
-        .fallback = agent_back_next (self->agent, self->back) < self->agent->back_count,
+        .repeats_max = (int) most,
+        .fallback = next < self->agent->back_count,
         .adjusted = self->adjust,
         .compressions = self->compressions,
         .images = turn_has_images (self) && !(self->adjust & ARGOS_ADJUST_IMAGES),
-        .large = s_is_large (self) };
+        .huge = bytes > HUGE_BYTES || json_array_size (self->rows) > HUGE_ROWS,
+        .large = bytes > LARGE_BYTES };
     argos_log (ARGOS_LOG_WARN, self->agent->name, "provider", "class=%s status=%d repeat=%d",
         argos_provider_class_name (error->class), error->status, self->repeats);
     switch (argos_react (error, &state, &self->adjust)) {

@@ -17,12 +17,16 @@
 
 #define BACKOFF_MAX_MS 60000      //  Longest wait of our own
 #define RETRY_AFTER_MAX_MS 600000 //  Longest wait that a provider can ask for
+#define CROWD_REPEATS 3           //  Short waits for a provider without room; then
+#define CROWD_MS 15000            //  so long, and twice as long each time, up to
+#define CROWD_MAX_MS 120000       //  this
 
 static const char *const s_billing[] = { "insufficient credits", "insufficient_quota",
     "insufficient balance", "credit balance", "credits exhausted", "payment required",
     "billing hard limit", "exceeded your current quota", "account is deactivated",
     "plan does not include", "out of funds", "balance_depleted", "not available on the free tier",
-    "key limit exceeded", "spending limit", NULL };
+    "key limit exceeded", "spending limit", "\xE4\xBD\x99\xE9\xA2\x9D\xE4\xB8\x8D\xE8\xB6\xB3",
+    NULL }; //  "Balance too small" in Chinese
 static const char *const s_rate[] = { "rate limit", "rate_limit", "ratelimit", "too many requests",
     "throttled", "requests per minute", "tokens per minute", "requests per day", "try again in",
     "please retry after", "resource_exhausted", "rate increased too quickly",
@@ -32,7 +36,10 @@ static const char *const s_overflow[] = { "context length", "context_length", "c
     "maximum context", "token limit", "too many tokens", "reduce the length", "exceeds the limit",
     "context window", "prompt is too long", "prompt exceeds max length", "maximum number of tokens",
     "max_model_len", "prompt length", "input is too long", "maximum model length",
-    "truncating input", "slot context", "input token", NULL };
+    "truncating input", "slot context", "input token",
+    "\xE8\xB6\x85\xE8\xBF\x87\xE6\x9C\x80\xE5\xA4\xA7\xE9\x95\xBF\xE5\xBA\xA6",
+    "\xE4\xB8\x8A\xE4\xB8\x8B\xE6\x96\x87\xE9\x95\xBF\xE5\xBA\xA6",
+    NULL }; //  The last two: "over the greatest length", "length of the context" in Chinese
 static const char *const s_model[] = { "is not a valid model", "invalid model", "model not found",
     "model_not_found", "does not exist", "no such model", "unknown model", "unsupported model",
     NULL };
@@ -40,7 +47,8 @@ static const char *const s_network[] = { "server disconnected", "peer closed con
     "connection reset", "connection was closed", "connection closed", "network connection lost",
     "unexpected eof", "incomplete chunked read", "broken pipe", "upstream connect error",
     "terminated", "timed out", "deadline exceeded", "bad record mac", "ssl alert", "tls alert",
-    "handshake failure", NULL };
+    "handshake failure", "bad_record_mac", "ssl_alert", "tls_alert", "handshake_failure",
+    "[ssl:", NULL };
 static const char *const s_policy[] = { "content policy", "content_policy", "content filter",
     "safety system", "violates our usage policies", "content management policy", NULL };
 static const char *const s_data_policy[] = { "data policy", "privacy settings", NULL };
@@ -302,11 +310,12 @@ int64_t
 argos_provider_backoff (
     const argos_provider_error_t *error, int repeats, int64_t base_ms, uint32_t entropy)
 {
-    int64_t wait = base_ms;
-    for (int i = 0; i < repeats && wait < BACKOFF_MAX_MS; i++)
+    bool crowd = error->class == ARGOS_PE_OVERLOADED && repeats >= CROWD_REPEATS;
+    int64_t wait = crowd ? CROWD_MS : base_ms, most = crowd ? CROWD_MAX_MS : BACKOFF_MAX_MS;
+    for (int i = crowd ? CROWD_REPEATS : 0; i < repeats && wait < most; i++)
         wait *= 2;
-    if (wait > BACKOFF_MAX_MS)
-        wait = BACKOFF_MAX_MS;
+    if (wait > most)
+        wait = most;
     wait += (int64_t) (entropy % (uint32_t) (wait / 2 + 1));
     int64_t asked = error->retry_after_ms;
     if (asked > RETRY_AFTER_MAX_MS)

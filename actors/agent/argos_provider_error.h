@@ -44,6 +44,7 @@ typedef enum {
 typedef struct {
     argos_provider_class_t class; //  What it is
     int status;                   //  HTTP status, 0 = none came
+    bool cut;                     //  The connection broke off, or the answer in it
     bool unsent;                  //  Provably no byte of the request reached the provider
     int64_t retry_after_ms;       //  What the provider asked for, 0 = nothing
     char message[513];            //  One sentence, UTF-8
@@ -61,8 +62,9 @@ const char *argos_provider_class_name (argos_provider_class_t class);
 void argos_provider_error_http (
     argos_provider_error_t *error, int status, const char *body, size_t size);
 
-//  How long to wait before another attempt, msec: base_ms doubled with each repeat up to 60 s, plus
-//  up to half of it by entropy; or what the provider asked for (at most 10 minutes) when that is
+//  How long to wait before another attempt, msec: base_ms doubled with each repeat up to 60 s (from
+//  the fourth on 15 s to 2 minutes for a provider that has no room), plus up to half of it by
+//  entropy; or what the provider asked for (at most 10 minutes) when that is
 //  longer.
 int64_t argos_provider_backoff (
     const argos_provider_error_t *error, int repeats, int64_t base_ms, uint32_t entropy);

@@ -132,6 +132,8 @@ s_network_error (argos_call_t *call, CURLcode code, argos_provider_error_t *erro
                        ? ARGOS_PE_FORMAT
                        : ARGOS_PE_TIMEOUT;
     error->unsent = s_unsent (call->easy, code);
+    error->cut = code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+                 code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE;
     const char *detail = *call->curl_error ? call->curl_error : curl_easy_strerror (code);
     char message[1024];
     const char *sent =
@@ -216,6 +218,7 @@ s_settle (argos_call_t *call, argos_provider_error_t *error)
     }
     else if (kind == ARGOS_ANSWER_CUT) {
         error->class = ARGOS_PE_TIMEOUT;
+        error->cut = true;
         snprintf (error->message, sizeof error->message, "the answer broke off%s%s%s",
             *answer->cut_call ? " in a call of " : "", answer->cut_call,
             !*answer->cut_call && argos_sse_cut (&call->sse) ? " in the middle of a line" : "");

@@ -67,10 +67,13 @@ s_of_parameter (const char *parameter)
     return 0;
 }
 
-//  A refusal without words, when the conversation is long: it is its length
+//  A refusal without words, when the conversation is long: it is its length. So is, when it is very
+//  long, a connection that breaks off once more.
 static bool
 s_is_length (const argos_provider_error_t *error, const argos_react_state_t *state)
 {
+    if (state->huge && error->class == ARGOS_PE_TIMEOUT && error->cut && !error->unsent)
+        return state->repeats > 0;
     return state->large && error->class == ARGOS_PE_FORMAT && error->status == 400 &&
            strlen (error->message) < 40;
 }

@@ -27,6 +27,7 @@ typedef struct {
     unsigned adjusted; //  ARGOS_ADJUST_* that are left out already
     int compressions;  //  Of this turn
     bool images;       //  The request had images
+    bool huge;         //  The conversation is so long that a broken connection may mean its length
     bool large;        //  The conversation is so long that an unclear refusal may mean its length
 } argos_react_state_t;
 

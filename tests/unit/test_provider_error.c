@@ -30,6 +30,10 @@ s_failures_are_classified (void **state)
         { "", 404, ARGOS_PE_NOT_FOUND },
         { "", 408, ARGOS_PE_TIMEOUT },
         { "", 413, ARGOS_PE_PAYLOAD },
+        { "\xE4\xBD\x99\xE9\xA2\x9D\xE4\xB8\x8D\xE8\xB6\xB3", 400, ARGOS_PE_BILLING },
+        { "\xE8\xBE\x93\xE5\x85\xA5\xE8\xB6\x85\xE8\xBF\x87\xE6\x9C\x80\xE5\xA4\xA7"
+          "\xE9\x95\xBF\xE5\xBA\xA6",
+            400, ARGOS_PE_CONTEXT_OVERFLOW },
         { "image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes", 400, ARGOS_PE_IMAGE },
         { "Could not process image", 400, ARGOS_PE_IMAGE },
         { "Invalid content type. image_url is only supported by certain models.", 400,
@@ -87,6 +91,10 @@ s_waits_grow_and_obey_the_provider (void **state)
     argos_provider_error_t error = { .class = ARGOS_PE_RATE_LIMIT };
     assert_int_equal (argos_provider_backoff (&error, 0, 2000, 0), 2000);
     assert_int_equal (argos_provider_backoff (&error, 1, 2000, 0), 4000);
+    argos_provider_error_t crowd = { .class = ARGOS_PE_OVERLOADED };
+    static const int64_t waits[] = { 2000, 4000, 8000, 15000, 30000, 60000, 120000, 120000 };
+    for (int i = 0; i < 8; i++)
+        assert_int_equal (argos_provider_backoff (&crowd, i, 2000, 0), waits[i]);
     assert_int_equal (argos_provider_backoff (&error, 2, 2000, 0), 8000);
     assert_int_equal (argos_provider_backoff (&error, 30, 2000, 0), 60000);
     assert_in_range (argos_provider_backoff (&error, 0, 2000, 0xFFFFFFFFu), 2000, 3000);

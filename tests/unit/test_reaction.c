@@ -88,6 +88,16 @@ s_a_short_refusal_of_a_long_conversation_is_its_length (void **state)
     now.large = true;
     memset (error.message, 'x', 60);
     assert_int_equal (argos_react (&error, &now, &adjust), ARGOS_REACT_FAIL);
+    error = (argos_provider_error_t){ .class = ARGOS_PE_TIMEOUT, .cut = true };
+    now = (argos_react_state_t){ .repeats_max = 2, .huge = true };
+    assert_int_equal (argos_react (&error, &now, &adjust), ARGOS_REACT_RETRY);
+    now.repeats = 1;
+    assert_int_equal (argos_react (&error, &now, &adjust), ARGOS_REACT_COMPRESS);
+    error.cut = false; //  Silence is no sign of it
+    assert_int_equal (argos_react (&error, &now, &adjust), ARGOS_REACT_RETRY);
+    error.cut = true;
+    now.huge = false;
+    assert_int_equal (argos_react (&error, &now, &adjust), ARGOS_REACT_RETRY);
 }
 
 static void
