@@ -87,17 +87,12 @@ int64_t argos_check_now (void);
 //  Waits until the program has said hello and serves the service.
 int argos_check_up (check_t *self);
 
-//  A new message leased out; a second lease of the same one (attempt > 1).
-check_lease_t *argos_check_lease (check_t *self, const char *type, const char *body);
-int argos_check_lease_again (
-    check_t *self, check_lease_t *lease, const char *type, const char *body, int64_t attempt);
+//  A message to whoever has that routing id.
+void argos_check_put (check_t *self, const void *peer, size_t peer_size, const char *header,
+    const char *meta, const char *body);
 
 //  A word of the core about a message: re NULL = about none. body is JSON text.
 void argos_check_word (check_t *self, const char *type, const char *re, const char *body);
-
-//  Waits for the end of that lease by `done` (or, when may_release, by a release) and answers it.
-//  Returns 0; ret_rejected (may be NULL) says whether it was released with a reject.
-int argos_check_ends (check_t *self, check_lease_t *lease, bool may_release, bool *ret_rejected);
 
 //  One more message has been dealt with: the window moves on.
 void argos_check_settle (check_t *self);
@@ -105,6 +100,17 @@ void argos_check_settle (check_t *self);
 //  Fails with a sentence; returns -1.
 int argos_check_fail (check_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
+
+//  argosd_check_lease.c
+
+//  A new message leased out, NULL = four are; a second lease of the same one (attempt > 1).
+check_lease_t *argos_check_lease (check_t *self, const char *type, const char *body);
+int argos_check_lease_again (
+    check_t *self, check_lease_t *lease, const char *type, const char *body, int64_t attempt);
+
+//  Waits for the end of that lease by `done` (or, when may_release, by a release) and answers it.
+//  Returns 0; ret_rejected (may be NULL) says whether it was released with a reject.
+int argos_check_ends (check_t *self, check_lease_t *lease, bool may_release, bool *ret_rejected);
 
 //  argosd_check_program.c
 

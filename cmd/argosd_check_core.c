@@ -87,9 +87,9 @@ argos_check_cut (check_t *self)
     return 0;
 }
 
-static void
-s_put (check_t *self, const void *peer, size_t peer_size, const char *header, const char *meta,
-    const char *body)
+void
+argos_check_put (check_t *self, const void *peer, size_t peer_size, const char *header,
+    const char *meta, const char *body)
 {
     zmq_send (self->socket, peer, peer_size, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     zmq_send (self->socket, "AR1", 3, ZMQ_SNDMORE | ZMQ_DONTWAIT);
@@ -107,7 +107,7 @@ argos_check_word (check_t *self, const char *type, const char *re, const char *b
     else
         snprintf (header, sizeof header, "{\"type\":\"%s\"}", type);
     if (self->peer_size > 0)
-        s_put (self, self->peer, self->peer_size, header, "", body);
+        argos_check_put (self, self->peer, self->peer_size, header, "", body);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -425,8 +425,8 @@ s_dispatch (check_t *self, raw_t *raw, check_msg_t *msg)
         return argos_check_fail (self, "%s before hello", msg->header.type);
     char header[ARGOS_ID_MAX + 64];
     snprintf (header, sizeof header, "{\"type\":\"refused\",\"re\":\"%s\"}", msg->header.id);
-    s_put (self, zmq_msg_data (&raw->frames[0]), zmq_msg_size (&raw->frames[0]), header, "",
-        "{\"code\":\"no_session\",\"sent\":false}");
+    argos_check_put (self, zmq_msg_data (&raw->frames[0]), zmq_msg_size (&raw->frames[0]), header,
+        "", "{\"code\":\"no_session\",\"sent\":false}");
     return 0;
 }
 
@@ -474,68 +474,4 @@ argos_check_up (check_t *self)
                              self->service[0] ? self->service : "anything");
     }
     return 0;
-}
-
-//  ------------------------------------------------------------------------------------------------
-//  Leases
-
-int
-argos_check_lease_again (
-    check_t *self, check_lease_t *lease, const char *type, const char *body, int64_t attempt)
-{
-    char header[512], meta[256], *text = body ? NULL : json_dumps (self->body, JSON_COMPACT);
-    lease->lease = ++self->lease;
-    lease->n = 1;
-    snprintf (header, sizeof header,
-        "{\"type\":\"%s\",\"id\":\"check-%lld\",\"to\":\"service:%s\",\"key\":\"check\","
-        "\"durable\":true}",
-        type ? type : self->type, (long long) lease->seq, self->service);
-    snprintf (meta, sizeof meta,
-        "{\"from\":\"check\",\"seq\":%lld,\"lease\":%lld,\"attempt\":%lld,\"hops\":1,\"cause\":"
-        "\"\",\"at\":1}",
-        (long long) lease->seq, (long long) lease->lease, (long long) attempt);
-    s_put (self, self->peer, self->peer_size, header, meta, body ? body : text);
-    free (text);
-    return 0;
-}
-
-check_lease_t *
-argos_check_lease (check_t *self, const char *type, const char *body)
-{
-    for (size_t i = 0; i < 4; i++)
-        if (self->held[i].seq == 0) {
-            self->held[i].seq = ++self->seq;
-            argos_check_lease_again (self, &self->held[i], type, body, 1);
-            return &self->held[i];
-        }
-    return NULL; //  No case holds so many
-}
-
-int
-argos_check_ends (check_t *self, check_lease_t *lease, bool may_release, bool *ret_rejected)
-{
-    int64_t deadline = argos_check_now () + CHECK_WAIT_MS;
-    if (ret_rejected)
-        *ret_rejected = false;
-    for (;;) {
-        check_msg_t msg;
-        int rc = argos_check_next (self, &msg, deadline);
-        bool ours = rc > 0 && msg.header.seq == lease->seq;
-        bool released = ours && strcmp (msg.header.type, "release") == 0;
-        bool done = ours && strcmp (msg.header.type, "done") == 0;
-        if (released && ret_rejected)
-            *ret_rejected = json_object_get (msg.body, "reject") != NULL;
-        argos_check_msg_clear (&msg);
-        if (rc < 0)
-            return rc;
-        if (rc == 0)
-            return argos_check_fail (
-                self, "the message was not done in %d s", CHECK_WAIT_MS / 1000);
-        if (released && !may_release)
-            return argos_check_fail (self, "the message was released instead of done");
-        if (done || released) {
-            lease->seq = 0;
-            return 0;
-        }
-    }
 }
