@@ -1,4 +1,4 @@
-//  argos_db - `argos db`: check, backup, restore, compact, query.
+//  argos_db - `argos db`: check, backup, restore, salvage, compact, query.
 //
 //  While a daemon runs the file is its own: it hands out a copy, slice by slice, as we ask for it,
 //  and argosd, as a command, looks at that copy in a process of its own. Without a daemon argosd
@@ -139,9 +139,9 @@ s_compact (argos_cli_t *self)
 static int
 s_served (argos_cli_t *self, const argos_db_line_t *line)
 {
-    if (strcmp (line->verb, "restore") == 0)
-        return argos_cli_error (
-            self, CLI_FAILED, "busy", "argosd runs on %s: stop it, then restore", self->home);
+    if (strcmp (line->verb, "restore") == 0 || strcmp (line->verb, "salvage") == 0)
+        return argos_cli_error (self, CLI_FAILED, "busy", "argosd runs on %s: stop it, then %s",
+            self->home, line->verb);
     int rc = argos_cli_connect_plain (self);
     if (rc != CLI_OK)
         return rc;

@@ -16,6 +16,7 @@ static const struct {
     { "backup", 0, 1, "at most the name of a file" },
     { "restore", 1, 1, "the name of a backup" },
     { "compact", 0, 0, "no more words" },
+    { "salvage", 0, 1, "at most the name of a new file; --file FILE" },
     { "query", 1, 1, "one statement (in quotes); --file FILE" },
     { "finish", 2, 2, "a copy and its name" },
 };
@@ -50,7 +51,7 @@ argos_say_db_line (argos_cli_t *self, int argc, char **argv, argos_db_line_t *li
             rc = argos_cli_usage (self, "db %s takes %s", line->verb, verbs[i].wants);
         return rc;
     }
-    return argos_cli_usage (self, "db check, backup, restore, compact or query");
+    return argos_cli_usage (self, "db check, backup, restore, salvage, compact or query");
 }
 
 void

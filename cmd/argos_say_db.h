@@ -12,7 +12,7 @@
 #define DB_FOLDER "backups" //  In the home
 
 typedef struct {
-    const char *verb;     //  check, backup, restore, compact, query; finish is argosd's own
+    const char *verb;     //  check, backup, ...; finish is argosd's own
     const char *words[2]; //  What follows
     int count;            //  How many
     const char *file;     //  --file, NULL = the database

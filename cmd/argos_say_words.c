@@ -154,10 +154,11 @@ static const argos_say_words_t s_rows[] = {
       "For example:\n"
       "  argos sessions search bridge                              where bridges were spoken of\n"
       "  argos sessions export --all >sessions.jsonl               all of them\n" },
-    { "db", "check --deep --file backup restore compact query", true,
+    { "db", "check --deep --file backup restore salvage compact query", true,
       "argos db check [--deep] [--file F]  look through the database; or a backup\n"
       "argos db backup [FILE]              a checked copy, also while the daemon runs\n"
       "argos db restore FILE               put a backup in its place; the daemon must not run\n"
+      "argos db salvage [FILE] [--file F]  what can be read of a damaged one, as a new file\n"
       "argos db compact                    give free pages back\n"
       "argos db query SQL [--file F]       ask a snapshot of it; or a backup\n",
       "\n"

@@ -21,6 +21,7 @@ typedef struct {
     argos_cli_t *cli;                     //  Ours
     const char *what;                     //  Said with the progress
     json_t *findings;                     //  Of a check
+    json_t *tables;                       //  Of a salvage
     int64_t rows;                         //  Of a query
     char path[PATH_MAX];                  //  Of the database
     char reason[ARGOS_STORE_FILE_REASON]; //  Why not
@@ -99,18 +100,16 @@ s_check (self_t *self, const argos_db_line_t *line)
     return s_check_file (self, line->file ? line->file : self->path, !line->file, line->deep);
 }
 
-//  A copy gets its name: on the disk, without a finding, and then renamed; over the border of a
-//  file system it is copied once more.
+//  A new file gets its name: on the disk, without a finding, and then renamed; over the border of a
+//  file system it is copied once more. Returns 0 or -1 with a reason.
 
 static int
-s_finish_copy (self_t *self, const char *part, const char *target)
+s_name_file (self_t *self, const char *part, const char *target, int64_t *ret_schema)
 {
-    int64_t schema = 0;
-    struct stat info;
     self->findings = json_array ();
     int rc = argos_store_file_settle (part, self->reason);
     int count = rc == 0 ? argos_store_file_check (
-                              part, false, false, s_finding, self, &schema, self->reason)
+                              part, false, false, s_finding, self, ret_schema, self->reason)
                         : -1;
     if (count > 0)
         snprintf (self->reason, sizeof self->reason, "the copy is damaged: %.300s",
@@ -125,7 +124,15 @@ s_finish_copy (self_t *self, const char *part, const char *target)
                  : argos_store_file_settle (target, self->reason);
     }
     unlink (part);
-    if (rc != 0)
+    return rc;
+}
+
+static int
+s_finish_copy (self_t *self, const char *part, const char *target)
+{
+    int64_t schema = 0;
+    struct stat info;
+    if (s_name_file (self, part, target, &schema) != 0)
         return s_fail (self);
     int64_t bytes = stat (target, &info) == 0 ? info.st_size : 0;
     if (self->cli->json)
@@ -142,21 +149,92 @@ s_finish (self_t *self, const argos_db_line_t *line)
     return s_finish_copy (self, line->words[0], line->words[1]);
 }
 
+//  Where a new file goes, and its name until it is whole. Returns 0, or -1 with a reason.
+
+static int
+s_new_file (self_t *self, const argos_db_line_t *line, const char *prefix, char *target, char *part)
+{
+    if (line->count)
+        snprintf (target, PATH_MAX, "%s", line->words[0]);
+    else if (s_in_backups (self, prefix, target, PATH_MAX) != 0)
+        return -1;
+    if (access (target, F_OK) == 0) {
+        snprintf (self->reason, sizeof self->reason, "%.300s is there already", target);
+        return -1;
+    }
+    snprintf (part, PATH_MAX + 8, "%s.part", target);
+    return 0;
+}
+
 static int
 s_backup (self_t *self, const argos_db_line_t *line)
 {
     char target[PATH_MAX], part[PATH_MAX + 8];
-    if (line->count)
-        snprintf (target, sizeof target, "%s", line->words[0]);
-    else if (s_in_backups (self, "argos", target, sizeof target) != 0)
-        return s_fail (self);
-    if (access (target, F_OK) == 0)
-        return argos_cli_error (self->cli, CLI_FAILED, "conflict", "%s is there already", target);
-    snprintf (part, sizeof part, "%s.part", target);
     self->what = "backup";
+    if (s_new_file (self, line, "argos", target, part) != 0)
+        return argos_cli_error (self->cli, CLI_FAILED, "conflict", "%s", self->reason);
     if (argos_store_file_copy (self->path, part, s_progress, self, self->reason) != 0)
         return s_fail (self);
     return s_finish_copy (self, part, target);
+}
+
+//  ------------------------------------------------------------------------------------------------
+
+static void
+s_salvaged (void *arg, const argos_store_salvage_t *table)
+{
+    json_array_append_new (((self_t *) arg)->tables,
+        json_pack ("{s:s, s:I, s:I, s:I, s:b}", "table", table->name, "copied",
+            (json_int_t) table->copied, "lost", (json_int_t) table->lost, "made",
+            (json_int_t) table->made, "more", table->more));
+}
+
+//  A line of each table that has something to say.
+
+static void
+s_say_tables (const json_t *tables)
+{
+    size_t index;
+    json_t *table;
+    json_array_foreach (tables, index, table) {
+        long long copied = json_integer_value (json_object_get (table, "copied"));
+        long long lost = json_integer_value (json_object_get (table, "lost"));
+        long long made = json_integer_value (json_object_get (table, "made"));
+        bool more = json_is_true (json_object_get (table, "more"));
+        if (!copied && !lost && !made && !more)
+            continue;
+        printf ("%s: %lld copied", json_string_value (json_object_get (table, "table")), copied);
+        if (lost)
+            printf (", %lld lost", lost);
+        if (made)
+            printf (", %lld made anew from their messages", made);
+        printf ("%s\n", more ? ", and it is damaged: more may be lost" : "");
+    }
+}
+
+static int
+s_salvage (self_t *self, const argos_db_line_t *line)
+{
+    char target[PATH_MAX], part[PATH_MAX + 8];
+    int64_t schema = 0;
+    self->what = "salvage";
+    if (s_new_file (self, line, "salvaged", target, part) != 0)
+        return argos_cli_error (self->cli, CLI_FAILED, "conflict", "%s", self->reason);
+    self->tables = json_array ();
+    int rc = argos_store_file_salvage (
+        line->file ? line->file : self->path, part, s_progress, self, s_salvaged, self->reason);
+    if (rc == 0)
+        rc = s_name_file (self, part, target, &schema);
+    if (rc == 0 && self->cli->json)
+        argos_cli_print (json_pack ("{s:s, s:I, s:O}", "salvaged", target, "schema",
+            (json_int_t) schema, "tables", self->tables));
+    else if (rc == 0) {
+        s_say_tables (self->tables);
+        printf (
+            "%s\nto put it in the place of the database: argos db restore %s\n", target, target);
+    }
+    json_decref (self->tables);
+    return rc == 0 ? CLI_OK : s_fail (self);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -266,7 +344,7 @@ argosd_command_db (argos_cli_t *cli, int argc, char **argv)
         bool needs;                                                  //  The database must be there
     } verbs[] = { { "check", s_check, true }, { "backup", s_backup, true },
         { "restore", s_restore, false }, { "compact", s_compact, true }, { "query", s_query, true },
-        { "finish", s_finish, false } };
+        { "salvage", s_salvage, true }, { "finish", s_finish, false } };
     argos_db_line_t line;
     argosd_home_t home = { .lock_fd = -1 };
     self_t self = { .cli = cli };

@@ -26,10 +26,36 @@ char *argos_store_file_beside (const char *path, const char *suffix);
 //  The integer that a statement of one row gives; -1 = it gives none, or fails.
 int64_t argos_store_file_number (sqlite3 *db, const char *sql);
 
+//  What became of a table of a damaged database
+
+#define ARGOS_STORE_SALVAGE_MAX 64 //  Tables
+
+typedef struct {
+    char name[64];  //  Of the table
+    int64_t copied; //  Rows that came over
+    int64_t lost;   //  Rows that are known to be lost
+    int64_t made;   //  Rows made anew from what is left of them elsewhere
+    bool more;      //  More may be lost: nothing tells how many there were
+} argos_store_salvage_t;
+
+typedef void (argos_store_file_salvaged_t) (void *arg, const argos_store_salvage_t *table);
+
 //  Copies the database at `from`, with what is in its log, to a new file `to`. Returns 0, or -1
 //  with a sentence in reason; then `to` is gone.
 int argos_store_file_copy (const char *from, const char *to, argos_store_file_progress_t *progress,
     void *arg, char *reason);
+
+//  Copies what can be read of a damaged database to a new file `to`, through a copy of its bytes
+//  beside that. `from` is only read; nobody may have it open. Each table goes to `table`, in the
+//  end. Returns 0; or -1 with a sentence in reason, then `to` is gone. The file is not synced yet
+//  (argos_store_file_settle).
+int argos_store_file_salvage (const char *from, const char *to,
+    argos_store_file_progress_t *progress, void *arg, argos_store_file_salvaged_t *table,
+    char *reason);
+
+//  The part of it that makes the rows of a new file fit each other, in its transaction. Returns 0
+//  or -1; *ret_sessions were made anew, *ret_blobs dropped.
+int argos_store_mend (sqlite3 *db, int64_t version, int64_t *ret_sessions, int64_t *ret_blobs);
 
 //  Makes a copy a file that stands alone: without a log, and on the disk. Returns 0 or -1.
 int argos_store_file_settle (const char *path, char *reason);

@@ -79,6 +79,34 @@ def test_what_is_damaged_is_not_restored(argosd):
     assert not list(argosd.home.glob("argos.db.before-*"))
 
 
+def test_what_can_be_read_is_salvaged(argosd):
+    talk(argosd, "one", "first")
+    refused = argos(argosd.home, "db", "salvage")
+    assert refused.returncode == 1 and "stop it" in refused.stderr
+    argosd.stop()
+    path = argosd.home / "argos.db"
+    with sqlite3.connect(path) as db:
+        page = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'").fetchone()[0]
+        db.execute("PRAGMA journal_mode = DELETE")
+    db.close()
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"Z" * 4096)
+    before = path.read_bytes()
+    done = ok(argosd.home, "salvage")[0]
+    assert path.read_bytes() == before
+    tables = {table["table"]: table for table in done["tables"]}
+    assert tables["sessions"]["made"] == 1 and tables["sessions"]["copied"] == 0
+    assert tables["messages"]["copied"] > 1 and tables["messages"]["lost"] == 0
+    plain = argos(argosd.home, "db", "salvage", str(argosd.home / "again.db"), "--file", str(path))
+    assert "1 made anew from their messages" in plain.stdout and "argos db restore" in plain.stdout
+    ok(argosd.home, "restore", done["salvaged"])
+    argosd.start()
+    assert ok(argosd.home, "query", "SELECT id FROM sessions") == [{"id": "one"}]
+    assert argos(argosd.home, "sessions", "rename", "one", "named again").returncode == 0
+    talk(argosd, "two", "and one more")
+
+
 @pytest.mark.parametrize("running", [True, False])
 def test_looks_change_nothing_and_leave_nothing(argosd, running):
     talk(argosd, "one", "seen")
