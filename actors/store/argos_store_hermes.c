@@ -48,7 +48,7 @@ s_give (hermes_t *self, const char *kind, json_t *value)
 static void
 s_skip (hermes_t *self, const char *what, const char *id, const char *why)
 {
-    json_t *name = argos_store_hermes_text (id, strlen (id), NULL);
+    json_t *name = argos_store_hermes_text (id, strlen (id), ARGOS_STORE_HERMES_TEXT, NULL);
     self->report->skipped++;
     s_give (self, "skipped", json_pack ("{s:s, s:o, s:s}", "what", what, "id", name, "why", why));
 }

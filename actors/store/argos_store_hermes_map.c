@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX 262144       //  Bytes of a text
+#define TEXT_MAX ARGOS_STORE_HERMES_TEXT
 #define TITLE_MAX 400         //  Bytes of a title
 #define SMALL_MAX 255         //  Bytes of a name
 #define TIME_MAX 4102444800.0 //  Seconds: a time behind 2100 is none
@@ -97,74 +97,6 @@ const size_t argos_store_hermes_usage_count =
 //  ------------------------------------------------------------------------------------------------
 //  Values
 
-//  How many bytes a character has that begins with this one, 0 = none does.
-
-static size_t
-s_length (unsigned char first)
-{
-    if (first < 0x80)
-        return 1;
-    if (first < 0xc0 || first >= 0xf8)
-        return 0;
-    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-//  Bytes of the character at text, 0 = it is none: too long, too short, a surrogate, above the
-//  last.
-
-static size_t
-s_character (const unsigned char *text, size_t size)
-{
-    static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t length = s_length (text[0]);
-    if (length < 2)
-        return length;
-    unsigned code = text[0] & (0x7fu >> length);
-    if (length > size)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3fu);
-    }
-    bool wrong = code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
-    return wrong ? 0 : length;
-}
-
-static json_t *
-s_clean (const char *bytes, size_t size, size_t max, bool *ret_cut)
-{
-    char *text = malloc ((size < max ? 3 * size : max) + 4);
-    size_t used = 0, at = 0;
-    if (!text)
-        abort ();
-    while (at < size && used < max) {
-        size_t length = s_character ((const unsigned char *) bytes + at, size - at);
-        const char *from = length ? bytes + at : "\xef\xbf\xbd";
-        size_t count = length ? length : 3;
-        at += length ? length : 1;
-        if (length == 1 && !*from)
-            continue;
-        if (used + count > max) {
-            at--;
-            break;
-        }
-        memcpy (text + used, from, count);
-        used += count;
-    }
-    if (ret_cut && at < size)
-        *ret_cut = true;
-    json_t *value = json_stringn (text, used);
-    free (text);
-    return value;
-}
-
-json_t *
-argos_store_hermes_text (const char *bytes, size_t size, bool *ret_cut)
-{
-    return s_clean (bytes, size, TEXT_MAX, ret_cut);
-}
-
 //  A member out of a column that is a text, at most max bytes; none when it is NULL or empty.
 
 static void
@@ -173,7 +105,8 @@ s_set_text (json_t *object, const char *name, sqlite3_stmt *stmt, int column, si
     const char *bytes = (const char *) sqlite3_column_text (stmt, column);
     int size = sqlite3_column_bytes (stmt, column);
     if (bytes && size > 0)
-        json_object_set_new (object, name, s_clean (bytes, (size_t) size, max, NULL));
+        json_object_set_new (
+            object, name, argos_store_hermes_text (bytes, (size_t) size, max, NULL));
 }
 
 static void
@@ -307,7 +240,8 @@ argos_store_hermes_session (sqlite3_stmt *stmt, bool continued, argos_store_herm
     const char *id = (const char *) sqlite3_column_text (stmt, S_ID);
     int size = sqlite3_column_bytes (stmt, S_ID);
     bool cut = false;
-    json_t *name = id ? s_clean (id, (size_t) size, ARGOS_STORE_SESSION_MAX - 1, &cut) : NULL;
+    json_t *name =
+        id ? argos_store_hermes_text (id, (size_t) size, ARGOS_STORE_SESSION_MAX - 1, &cut) : NULL;
     if (!name || size == 0 || cut || json_string_length (name) != (size_t) size) {
         note->why = "its id can't be used";
         json_decref (name);
@@ -439,7 +373,8 @@ s_content (json_t *message, sqlite3_stmt *stmt, argos_store_hermes_note_t *note)
         bytes += length;
         size -= length;
     }
-    json_object_set_new (message, "content", s_clean (bytes, size, TEXT_MAX, &note->cut));
+    json_object_set_new (
+        message, "content", argos_store_hermes_text (bytes, size, TEXT_MAX, &note->cut));
 }
 
 //  A single call stands for a list of one.
@@ -522,8 +457,8 @@ argos_store_hermes_route (const json_t *entry, argos_store_hermes_note_t *note)
         json_t *value = json_object_get (origin, names[i]);
         const char *text = json_string_value (value);
         if (text && *text)
-            json_object_set_new (
-                source, names[i], s_clean (text, json_string_length (value), SMALL_MAX, NULL));
+            json_object_set_new (source, names[i],
+                argos_store_hermes_text (text, json_string_length (value), SMALL_MAX, NULL));
     }
     return json_pack ("{s:s, s:o}", "session_id", id, "source", source);
 }

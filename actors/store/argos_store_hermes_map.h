@@ -23,9 +23,11 @@ extern const char *const argos_store_hermes_usage_columns[];
 extern const size_t argos_store_hermes_session_count, argos_store_hermes_message_count,
     argos_store_hermes_usage_count;
 
-//  Bytes as a string: what is no UTF-8 becomes U+FFFD, a NUL is dropped, what is longer than a text
-//  may be is cut (*ret_cut, may be NULL). New.
-json_t *argos_store_hermes_text (const char *bytes, size_t size, bool *ret_cut);
+#define ARGOS_STORE_HERMES_TEXT 262144 //  Bytes of a text
+
+//  Bytes as a string: what is no UTF-8 becomes U+FFFD, a NUL is dropped, what is longer than max is
+//  cut (*ret_cut, may be NULL). New.
+json_t *argos_store_hermes_text (const char *bytes, size_t size, size_t max, bool *ret_cut);
 
 //  The session that stmt stands on, new; NULL when it can't be used. continued: its parent ended by
 //  compression.
