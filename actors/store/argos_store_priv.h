@@ -366,6 +366,11 @@ argos_store_op_fn argos_store_session_list, argos_store_session_lineage, argos_s
 //  argos_store_rank.c: makes the function argos_rank known to SQL. 0 or -1.
 int argos_store_rank_init (argos_store_t *self);
 
+//  argos_store_prefix.c: the query (of words) with each beginning as the words of the index that
+//  begin so, new. NULL when that can't be, or fails (self->failed). It uses the index in memory.
+struct argos_store_query;
+char *argos_store_prefix_text (argos_store_t *self, const struct argos_store_query *query);
+
 //  argos_store_page.c: the result of session.load from a statement that stands on its first row
 //  (NULL = none), a new frame. limit: bytes of texts.
 argos_frame_t *argos_store_page (

@@ -5,6 +5,7 @@
 
 #include "argos_store_query.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -179,6 +180,38 @@ s_write (argos_store_query_t *self)
         else
             s_put (&target, &self->words[i], self->kind == ARGOS_QUERY_TRIGRAMS);
     }
+}
+
+//  Words side by side belong together before any operator: FTS5 has no such rule for expressions,
+//  so they get brackets.
+
+char *
+argos_store_query_spelled (
+    const argos_store_query_t *self, char *const words[static ARGOS_STORE_WORDS_MAX])
+{
+    size_t room = 16;
+    for (size_t i = 0; i < self->count; i++)
+        room += self->words[i].size + 16 + (words[i] ? strlen (words[i]) : 0);
+    char *text = malloc (room), *target = text;
+    if (!text)
+        abort ();
+    bool inside = false;
+    for (size_t i = 0; i < self->count; i++) {
+        const argos_store_word_t *word = &self->words[i];
+        if (s_is_operator (word)) {
+            target += snprintf (target, 8, ") %.*s ", (int) word->size, word->text);
+            inside = false;
+            continue;
+        }
+        target = stpcpy (target, inside ? " AND " : "(");
+        inside = true;
+        if (words[i])
+            target = stpcpy (target, words[i]);
+        else
+            s_put (&target, word, false);
+    }
+    stpcpy (target, inside ? ")" : "");
+    return text;
 }
 
 argos_store_query_t *

@@ -26,7 +26,7 @@ typedef struct {
     bool star;        //  The beginning of a word
 } argos_store_word_t;
 
-typedef struct {
+typedef struct argos_store_query {
     argos_query_kind_t kind;                         //  How it is to be answered
     char *text;                                      //  For MATCH, when there is an index; ours
     size_t count;                                    //  Words
@@ -36,6 +36,11 @@ typedef struct {
 //  Reads a query; new. The text has to live as long.
 argos_store_query_t *argos_store_query_new (const char *text);
 void argos_store_query_destroy (argos_store_query_t **self_p);
+
+//  The query with an expression in place of some of its words (NULL = the word itself), new. It has
+//  the kind ARGOS_QUERY_WORDS.
+char *argos_store_query_spelled (
+    const argos_store_query_t *self, char *const words[static ARGOS_STORE_WORDS_MAX]);
 
 //  Whether that word is AND, OR or NOT.
 bool argos_store_query_is_operator (const argos_store_query_t *self, size_t word);

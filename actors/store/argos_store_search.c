@@ -4,14 +4,18 @@
 //  What is not indexed yet is put into an index of its own in memory by each search, so that it
 //  finds the same words either way. A search goes from the newest messages back, range by range,
 //  until 500 hits are found, which are ranked, newer ones better, or BUDGET_NS is used up: then the
-//  result says `partial` and where the next search goes on. An index that is damaged is made anew
-//  from the texts; until then the texts are looked through.
-//  Limits: 500 rows or 64 KiB of a slice; TAIL_MAX rows that are not indexed. A beginning (`word*`)
-//  is looked up in one range: how long that takes is a matter of how common it is.
+//  result says `partial` and where the next search goes on. A beginning (`word*`) is looked up as
+//  the words that begin so; when they are too many the messages themselves are, from the newest
+//  back: there will be enough of them. An index that is damaged is made anew from the texts; until
+//  then the texts are looked through.
+//  Limits: 500 rows or 64 KiB of a slice; TAIL_MAX rows that are not indexed. A beginning with
+//  Chinese, Japanese or Korean characters is looked up in one range, which takes as long as it is
+//  common.
 
 #include "argos_store_priv.h"
 #include "argos_store_query.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,6 +25,7 @@
 #define TAIL_MAX 5000              //  Rows that are not indexed
 #define ENOUGH 500                 //  Hits that are ranked
 #define RANGE 4096                 //  Messages of the first range
+#define BROAD 256                  //  The same when they are looked through
 #define QUICK_NS INT64_C (1500000) //  After a range that was quicker a wider one follows
 #define BUDGET_NS 12000000         //  Of a search
 #define HITS_MAX 100               //  Of a page
@@ -43,6 +48,8 @@ typedef struct {
     int64_t next;               //  Where it goes on: messages before it, 0 = all were looked at
     size_t found;               //  Hits so far
     int64_t limit;              //  Hits wanted
+    char *spelled;              //  Query without beginnings, NULL = as it is
+    bool broad;                 //  A beginning has too many words
     size_t count;               //  Hits
     hit_t hits[HITS_MAX];       //  By rank
 } search_t;
@@ -201,10 +208,10 @@ s_hits (search_t *self, argos_sql_t sql, const char *text, int64_t low, int64_t 
     argos_store_end (store, sql);
 }
 
-//  What is not indexed yet, in memory. Returns whether all of it is there.
+//  Some messages into the index in memory, alone.
 
-static bool
-s_fill_tail (search_t *self, int64_t newest)
+static void
+s_fill (search_t *self, int64_t low, int64_t high)
 {
     argos_store_t *store = self->store;
     bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS;
@@ -213,9 +220,24 @@ s_fill_tail (search_t *self, int64_t newest)
                           " (content, tokenize = 'trigram'); DELETE FROM tail_trigrams"
                         : "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tail_words USING fts5 (content);"
                           " DELETE FROM tail_words");
+    argos_store_run (
+        store, trigrams ? ARGOS_SQL_TAIL_TRIGRAMS : ARGOS_SQL_TAIL_WORDS, "ii", low, high);
+}
+
+//  What is not indexed yet. Returns whether all of it is there.
+
+static bool
+s_fill_tail (search_t *self, int64_t newest)
+{
     int64_t from = newest - self->mark > TAIL_MAX ? newest - TAIL_MAX : self->mark;
-    argos_store_run (store, trigrams ? ARGOS_SQL_TAIL_TRIGRAMS : ARGOS_SQL_TAIL_WORDS, "i", from);
+    s_fill (self, from, newest);
     return from == self->mark;
+}
+
+static const char *
+s_text (const search_t *self)
+{
+    return self->spelled ? self->spelled : self->query->text;
 }
 
 //  The hits of one range. Any of the words when there is no index for them.
@@ -223,10 +245,15 @@ s_fill_tail (search_t *self, int64_t newest)
 static void
 s_search_range (search_t *self, int64_t low, int64_t high)
 {
+    if (self->broad) {
+        s_fill (self, low, high);
+        s_hits (self, ARGOS_SQL_FIND_TAIL_WORDS, self->query->text, low, high, true);
+        return;
+    }
     if (self->query->kind != ARGOS_QUERY_PLAIN) {
         bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS;
-        s_hits (self, trigrams ? ARGOS_SQL_FIND_TRIGRAMS : ARGOS_SQL_FIND_WORDS, self->query->text,
-            low, high, false);
+        s_hits (self, trigrams ? ARGOS_SQL_FIND_TRIGRAMS : ARGOS_SQL_FIND_WORDS, s_text (self), low,
+            high, false);
         return;
     }
     for (size_t i = 0; i < self->query->count; i++) {
@@ -248,15 +275,23 @@ s_clock (void)
     return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static bool
+s_has_star (const search_t *self)
+{
+    for (size_t i = 0; i < self->query->count; i++)
+        if (self->query->words[i].star)
+            return true;
+    return false;
+}
+
 //  Ranges from high down to low, as wide as they are quick.
 
 static void
 s_search_back (search_t *self, int64_t high)
 {
-    int64_t start = s_clock (), began = start, width = RANGE;
-    for (size_t i = 0; i < self->query->count; i++)
-        if (self->query->words[i].star)
-            width = INT64_MAX / 2;
+    int64_t start = s_clock (), began = start, width = self->broad ? BROAD : RANGE;
+    if (s_has_star (self) && !self->spelled && !self->broad)
+        width = INT64_MAX / 2;
     while (high > self->low && self->found < ENOUGH && !self->store->failed) {
         if (began - start > BUDGET_NS) {
             self->next = high + 1;
@@ -278,6 +313,10 @@ static bool
 s_search_index (search_t *self, int64_t newest)
 {
     bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS, whole = true;
+    if (!trigrams && s_has_star (self)) {
+        self->spelled = argos_store_prefix_text (self->store, self->query);
+        self->broad = !self->spelled && !self->store->failed;
+    }
     if (newest > self->mark && self->high > self->mark) {
         whole = s_fill_tail (self, newest);
         s_hits (self, trigrams ? ARGOS_SQL_FIND_TAIL_TRIGRAMS : ARGOS_SQL_FIND_TAIL_WORDS,
@@ -300,6 +339,7 @@ s_search (search_t *self, int64_t newest)
             return whole;
         self->count = self->found = 0;
         self->next = 0;
+        self->broad = false;
     }
     self->query->kind = ARGOS_QUERY_PLAIN;
     s_search_back (self, self->high);
@@ -339,7 +379,10 @@ s_snippet (search_t *self, const hit_t *hit)
     if (query->words[0].size < sizeof word)
         memcpy (word, query->words[0].text, query->words[0].size);
     argos_sql_row_t *stmt = argos_store_query (self->store, which, "si",
-        query->kind == ARGOS_QUERY_PLAIN ? (const char *) word : query->text, hit->id);
+        query->kind == ARGOS_QUERY_PLAIN ? (const char *) word
+        : hit->tail                      ? query->text
+                                         : s_text (self),
+        hit->id);
     json_t *snippet = stmt ? argos_store_string (stmt, 0) : json_string ("");
     argos_store_end (self->store, which);
     return snippet;
@@ -371,8 +414,13 @@ argos_store_session_search (argos_store_t *self, argos_store_unit_t *unit)
     s_bounds (&search, newest);
     bool whole = s_search (&search, newest) && search.next == 0;
     json_t *hits = json_array ();
-    for (size_t i = 0; i < search.count; i++)
+    for (size_t i = 0; i < search.count; i++) {
+        //  Range after range was in memory: what is shown is brought back
+        if (search.broad)
+            s_fill (&search, search.hits[i].id - 1, search.hits[i].id);
         json_array_append_new (hits, s_show (&search, &search.hits[i]));
+    }
+    free (search.spelled);
     argos_store_query_destroy (&search.query);
     unit->result = json_pack ("{s:o, s:b}", "hits", hits, "partial", !whole);
     if (search.next)

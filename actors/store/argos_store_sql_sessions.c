@@ -237,9 +237,13 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         "INSERT INTO message_trigrams (message_trigrams, rowid, content)"
         " SELECT 'delete', id, content FROM message_texts" TRASHED " AND id <= ?1 AND cjk",
     [ARGOS_SQL_TAIL_WORDS] = "INSERT INTO temp.tail_words (rowid, content)"
-                             " SELECT id, content FROM message_texts WHERE id > ?1",
+                             " SELECT id, content FROM message_texts WHERE id > ?1 AND id <= ?2",
     [ARGOS_SQL_TAIL_TRIGRAMS] = "INSERT INTO temp.tail_trigrams (rowid, content)"
-                                " SELECT id, content FROM message_texts WHERE id > ?1 AND cjk",
+                                " SELECT id, content FROM message_texts WHERE id > ?1 AND id <= ?2"
+                                " AND cjk",
+    [ARGOS_SQL_TAIL_WORD] = "INSERT INTO temp.tail_words (rowid, content) VALUES (0, ?1)",
+    [ARGOS_SQL_TAIL_TERMS] = "SELECT term FROM temp.tail_terms LIMIT 2",
+    [ARGOS_SQL_WORD_NEXT] = "SELECT term FROM temp.word_terms WHERE term >= ?1 LIMIT 1",
     [ARGOS_SQL_MESSAGE_NEWEST] = "SELECT ifnull (max (id), 0) FROM messages",
     [ARGOS_SQL_MESSAGE_EXTRA] =
         "SELECT iif (json_valid (?1), json_remove (?1, '$.id', '$.role', '$.at', '$.active',"

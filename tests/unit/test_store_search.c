@@ -1,7 +1,7 @@
 //  test_store_search - queries as people type them, complete results, what is gone is not found.
 
 #include "argos_store_query.h"
-#include "store_kit.h"
+#include "store_says.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -228,6 +228,65 @@ no_query_fails (void **state)
     kit_free (kit);
 }
 
+//  How many hits a query has, on all its pages; how many of them are shown with marks.
+
+static size_t
+s_count (kit_t *kit, const char *body)
+{
+    size_t count = 0, index;
+    int64_t before = 0;
+    json_t *hit;
+    do {
+        if (before)
+            says_read (
+                kit, "session.search", "{%s,'limit':100,'before':%lld}", body, (long long) before);
+        else
+            says_read (kit, "session.search", "{%s,'limit':100}", body);
+        json_array_foreach (says_get (kit, "hits"), index, hit)
+            count += strstr (json_string_value (json_object_get (hit, "snippet")), ">>>") != NULL;
+        before = says_number (kit, "next");
+    } while (before);
+    return count;
+}
+
+//  A beginning finds what its words find: of few words, and of more than are looked up one by one.
+
+static void
+beginnings_find_all_their_words (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    says_write (kit, "session.create", "{'id':'s','owner':'me'}");
+    says_write (kit, "session.create", "{'id':'t'}");
+    for (int i = 0; i < 600; i += 50) {
+        char body[8000] = "";
+        for (int k = i; k < i + 50; k++)
+            snprintf (body + strlen (body), sizeof body - strlen (body),
+                "%s{'role':'user','content':'w%03d caf\u00e9%d %s'}", k > i ? "," : "", k, k % 20,
+                k % 2 ? "odd" : "even");
+        const char *session = i < 50 ? "t" : "s";
+        assert_int_equal (says_turn (kit, session, "session.append",
+                              "{'session_id':'%s','messages':[%s]}", session, body),
+            ARGOS_OK);
+    }
+    for (int indexed = 0; indexed < 2; indexed++) {
+        assert_int_equal (s_count (kit, "'text':'w01*'"), 10);
+        assert_int_equal (s_count (kit, "'text':'W01* odd'"), 5);
+        assert_int_equal (s_count (kit, "'text':'odd w01* OR w599'"), 6);
+        assert_int_equal (s_count (kit, "'text':'w01* NOT odd'"), 5);
+        assert_int_equal (s_count (kit, "'text':'CAF\u00c91* w1*'"), 55);
+        assert_int_equal (s_count (kit, "'text':'nothing*'"), 0);
+        assert_int_equal (s_count (kit, "'text':'w0* caf\u00e9-x*'"), 0);
+        //  600 words begin so
+        assert_int_equal (s_count (kit, "'text':'w*','session_id':'t'"), 50);
+        assert_true (s_count (kit, "'text':'w* even','session_id':'t'") == 25);
+        assert_true (s_count (kit, "'text':'w*','owner':'me'") >= 100);
+        while (argos_store_chore (kit->store, kit->now)) {
+        }
+    }
+    kit_free (kit);
+}
+
 int
 main (void)
 {
@@ -238,6 +297,7 @@ main (void)
         cmocka_unit_test (calls_of_tools_are_found),
         cmocka_unit_test (a_search_goes_on_before_a_message),
         cmocka_unit_test (no_query_fails),
+        cmocka_unit_test (beginnings_find_all_their_words),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
