@@ -28,12 +28,23 @@ argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
                                  : ARGOS_SQL_MESSAGE_PAGE;
     if (limit < 1 || limit > ARGOS_STORE_PAGE_BYTES)
         limit = ARGOS_STORE_PAGE_BYTES;
-    if (!argos_store_session_need (self, unit, &session))
+    //  A session with messages is there: it is looked for only when there are none, or for its
+    //  owner
+    bool owned = *argos_store_member (unit->body, "owner");
+    if (owned && !argos_store_session_need (self, unit, &session))
         return false;
-    argos_sql_row_t *stmt = argos_store_query (
-        self, sql, "si", session.id, last ? last : argos_store_integer (unit->body, "after", 0));
-    unit->frame = argos_store_page (self, stmt, inactive, (size_t) limit);
+    argos_sql_row_t *stmt =
+        argos_store_query (self, sql, "si", argos_store_member (unit->body, "id"),
+            last ? last : argos_store_integer (unit->body, "after", 0));
+    bool there = stmt || owned;
+    if (there)
+        unit->frame = argos_store_page (self, stmt, inactive, (size_t) limit);
     argos_store_end (self, sql);
+    if (there)
+        return true;
+    if (self->failed || !argos_store_session_need (self, unit, &session))
+        return false;
+    unit->frame = argos_store_page (self, NULL, inactive, (size_t) limit);
     return true;
 }
 
@@ -45,14 +56,15 @@ argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
 static json_t *
 s_extra (json_t *message)
 {
-    json_t *extra = json_copy (message);
-    json_object_del (extra, "role");
-    json_object_del (extra, "client_id");
-    if (json_is_string (json_object_get (message, "content")))
-        json_object_del (extra, "content");
-    if (json_object_size (extra) == 0) {
-        json_decref (extra);
-        return NULL;
+    json_t *extra = NULL, *value;
+    const char *name;
+    json_object_foreach (message, name, value) {
+        if (strcmp (name, "role") == 0 || strcmp (name, "client_id") == 0 ||
+            (strcmp (name, "content") == 0 && json_is_string (value)))
+            continue;
+        if (!extra)
+            extra = json_object ();
+        json_object_set (extra, name, value);
     }
     return extra;
 }
