@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define SESSIONS 32
 #define HEADER 160 //  Bytes of a header
 #define BODY_MAX 16384
 
@@ -20,6 +20,8 @@ struct bench_sqlite {
     sqlite3_stmt *begin, *commit;  //  Of a batch
     sqlite3_stmt *queue, *seen;    //  An accepted message
     sqlite3_stmt *message, *count; //  An append
+    sqlite3_stmt *lease;           //  Its commit
+    int sessions;                  //  To which it goes in turn
     int64_t number;                //  Rows so far
     char text[BODY_MAX];           //  What is stored
     int (*row) (bench_sqlite_t *); //  Writes one operation
@@ -84,12 +86,20 @@ static int
 s_append (bench_sqlite_t *self)
 {
     char id[64];
-    snprintf (id, sizeof id, "session-%lld", (long long) (self->number++ % SESSIONS));
+    int session = (int) (self->number++ % self->sessions);
+    struct timespec now;
+    clock_gettime (CLOCK_REALTIME, &now);
+    int64_t msec = (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    snprintf (id, sizeof id, "session-%d", session);
     s_text (self->message, 1, id);
     sqlite3_bind_text (self->message, 2, self->text, (int) self->size, SQLITE_STATIC);
+    sqlite3_bind_int64 (self->message, 3, msec);
     s_step (self, self->message);
     s_text (self->count, 1, id);
+    sqlite3_bind_int64 (self->count, 2, msec);
     s_step (self, self->count);
+    sqlite3_bind_int64 (self->lease, 1, session + 1);
+    s_step (self, self->lease);
     return 0;
 }
 
@@ -120,10 +130,11 @@ bench_sqlite_accepts (
 }
 
 double
-bench_sqlite_appends (
-    bench_sqlite_t *self, int64_t nsec, int batch, size_t size, bench_samples_t *samples)
+bench_sqlite_appends (bench_sqlite_t *self, int64_t nsec, int batch, size_t size, int sessions,
+    bench_samples_t *samples)
 {
     self->row = s_append;
+    self->sessions = sessions;
     self->size = size;
     return s_run (self, nsec, batch, samples);
 }
@@ -133,6 +144,7 @@ bench_sqlite_commit_ms (bench_sqlite_t *self, int count, bench_samples_t *sample
 {
     bench_samples_t own = { 0 };
     self->row = s_append;
+    self->sessions = 32;
     self->size = 200;
     for (int i = 0; i < count; i++) {
         s_step (self, self->begin);
@@ -151,7 +163,7 @@ bench_sqlite_commit_ms (bench_sqlite_t *self, int count, bench_samples_t *sample
 static void
 s_prepare_all (bench_sqlite_t *self)
 {
-    char sql[160];
+    char sql[400];
     self->begin = s_prepare (self, "BEGIN IMMEDIATE");
     self->commit = s_prepare (self, "COMMIT");
     self->queue = s_prepare (self,
@@ -161,15 +173,41 @@ s_prepare_all (bench_sqlite_t *self)
     self->seen = s_prepare (self, "INSERT INTO seen (sender, id, seq, last, hash, at)"
                                   " VALUES ('bench.client', ?1, ?2, ?2, ?3, 1)");
     self->message = s_prepare (self, "INSERT INTO messages (session_id, role, at, content)"
-                                     " VALUES (?1, 'user', 1, ?2)");
+                                     " VALUES (?1, 'user', ?3, ?2)");
     self->count = s_prepare (self, "UPDATE sessions SET message_count = message_count + 1,"
+                                   " last_activity_at = max (last_activity_at, ?2),"
                                    " version = version + 1 WHERE id = ?1");
-    for (int i = 0; i < SESSIONS; i++) {
+    self->lease = s_prepare (self, "UPDATE queue SET n = n + 1 WHERE seq = ?1");
+    s_exec (self, "BEGIN");
+    for (int i = 0; i < BENCH_SQLITE_SESSIONS; i++) {
         snprintf (sql, sizeof sql,
-            "INSERT INTO sessions (id, started_at, message_count, version)"
-            " VALUES ('session-%d', 1, 0, 0)",
+            "INSERT INTO sessions (id, started_at, message_count, version, owner)"
+            " VALUES ('session-%d', 1, 0, 0, 'o')",
             i);
         s_exec (self, sql);
+        snprintf (sql, sizeof sql,
+            "INSERT INTO queue VALUES (%d, 'turn', 'session-%d', 'bench', 'r', 'turn.bench', 0, 0,"
+            " 1, 0, 0, 0, 0, '', NULL, 1, 0, %d, 'bench.agent/1', 0, x'00', x'00')",
+            i + 1, i, i + 1);
+        s_exec (self, sql);
+    }
+    s_exec (self, "COMMIT");
+}
+
+//  All migrations, in their order.
+
+static void
+s_make_tables (bench_sqlite_t *self)
+{
+    bool more = true;
+    for (long number = 1; more; number++) {
+        more = false;
+        for (const argos_embedded_t *file = argos_embedded_files; file->name; file++)
+            if (strncmp (file->name, "sql/", 4) == 0 &&
+                strtol (file->name + 4, NULL, 10) == number) {
+                s_exec (self, file->data);
+                more = true;
+            }
     }
 }
 
@@ -187,7 +225,7 @@ bench_sqlite_new (void)
     s_check (self, sqlite3_open (path, &self->db));
     s_exec (self, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
                   "PRAGMA synchronous = FULL; PRAGMA cache_size = -2048;");
-    s_exec (self, argos_embedded_find ("sql/0001_core.sql")->data);
+    s_make_tables (self);
     s_prepare_all (self);
     return self;
 }
@@ -204,6 +242,7 @@ bench_sqlite_destroy (bench_sqlite_t **self_p)
     sqlite3_finalize (self->seen);
     sqlite3_finalize (self->message);
     sqlite3_finalize (self->count);
+    sqlite3_finalize (self->lease);
     sqlite3_close (self->db);
     free (self);
     *self_p = NULL;
