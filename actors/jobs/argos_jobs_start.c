@@ -17,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TRIES_MAX 3   //  Starts of argos-job that leave no trace
-#define RETRY_MS 1000 //  Before a message is tried again when something is not available
+#define TRIES_MAX 3        //  Starts of argos-job that leave no trace
+#define NOTICE_BYTES 65536 //  Of the output, read for a notice
+#define RETRY_MS 1000      //  Before a message is tried again when something is not available
 
 //  A start under way
 
@@ -52,6 +53,17 @@ s_fail (argos_job_t *job, int error)
     argos_job_lose (job, false, argos_shell_wall ());
 }
 
+static void
+s_tell_people (jobs_t *self, argos_job_t *job)
+{
+    argos_job_piece_t piece;
+    argos_job_file_output (self->folder, job->id, -1, NOTICE_BYTES, &piece);
+    char *output = argos_job_clean (piece.data, piece.size);
+    jobs_tell_notice (self, job, argos_job_notice_text (job, output));
+    free (output);
+    free (piece.data);
+}
+
 //  What comes behind the end of a job, in this order: those who wait read the end, and what they
 //  have read is not told again.
 
@@ -68,12 +80,8 @@ s_over (jobs_t *self, argos_job_t *job)
     jobs_answer_waits (self, job);
     jobs_tail_end (self, job);
     if (argos_job_pending (job) && !job->notify) {
-        argos_job_file_output (self->folder, job->id, -1, 65536, &piece);
-        char *output = argos_job_clean (piece.data, piece.size);
-        if (argos_jobs_notices_tell (self->notices, job))
-            jobs_tell_notice (self, job, argos_job_notice_text (job, output));
-        free (output);
-        free (piece.data);
+        if (*job->session && argos_jobs_notices_tell (self->notices, job))
+            s_tell_people (self, job);
         job->followed_up = true;
     }
     jobs_store (self, job);

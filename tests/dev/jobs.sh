@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-#  1,000 background jobs while argosd is killed 100 times at random instants, and what must hold afterwards: ./dev jobs [JOBS] [KILLS] [SEED]
+#  1,000 background jobs while argosd is killed 100 times at random instants, and what must hold afterwards, and one of 10 GB of output: ./dev jobs [JOBS] [KILLS] [SEED]
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 

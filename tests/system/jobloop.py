@@ -21,12 +21,15 @@ CHATS = 20
 CALM_S = (0.1, 1.5)  # Between two kills
 JOB_S = 2.0  # Longest sleep of a job
 OUTPUT_MAX = 40000  # Bytes of a job
+KEPT = 65536  # Bytes of output that are kept
+FLOOD = 10 << 30  # Bytes of the one that floods
+FLOOD_S = 300
 END_S = 240
 SETTINGS = """provider: {kind: rehearsal}
 gateway: {queue_max: 10000}
-jobs: {max_tracked: 10000, max_per_session: 10000, max_per_owner: 10000, keep_s: 86400, output_max: 65536}
+jobs: {max_tracked: 10000, max_per_session: 10000, max_per_owner: 10000, keep_s: 86400, output_max: %d}
 broker: {lease_ms: 2000, quiet_ms: 1000, ping_ms: 500}
-"""
+""" % KEPT
 
 
 class Client(Platform):
@@ -159,6 +162,22 @@ class JobLoop:
                 wrong.append(f"{name} was told {told[name]}, expected once, by {row.get('followup')} in {chat}")
         return wrong
 
+    def flood(self, size=FLOOD):
+        """One job writes 10 GB: it comes to its end, every byte is counted, and the disk holds what is kept. Returns what is wrong."""
+        peer = Peer(self.daemon.endpoint, "flood", self.daemon.operator)
+        body = {"command": f"head -c {size} /dev/zero; echo the end; exit 7"}
+        name = peer.ask({"type": "job.start", "to": "service:job", "ttl_ms": 20000}, body)[2]["job"]["id"]
+        row, end = {"status": "running"}, time.monotonic() + FLOOD_S
+        while row["status"] == "running" and time.monotonic() < end:
+            row = peer.ask({"type": "job.wait", "to": "service:job", "ttl_ms": 20000}, {"id": name, "timeout_ms": 5000})[2]["job"]
+        output = peer.ask({"type": "job.output", "to": "service:job", "ttl_ms": 20000}, {"id": name})[2]
+        peer.close()
+        disk = sum(file.stat().st_blocks * 512 for file in (self.daemon.tools_home / "jobs" / name).iterdir())
+        total = size + len("the end\n")
+        good = (row.get("exit_code") == 7 and output["total"] == total and output["dropped"] == total - KEPT
+                and output["text"].endswith("the end\n") and disk <= KEPT + 4 * 4096)
+        return [] if good else [f"{name} has {row}, {output['total']} bytes of {total}, dropped {output['dropped']}, {disk} bytes on the disk"]
+
     def close(self):
         for process in self.load:
             process.kill()
@@ -177,6 +196,8 @@ def main(jobs, kills, seed):
     try:
         loop.run()
         wrong = loop.check()
+        print(f"{time.monotonic() - begun:.0f} s, {len(wrong)} wrong; now one of 10 GB", flush=True)
+        wrong += loop.flood()
         code = loop.daemon.stop()
     finally:
         loop.close()
