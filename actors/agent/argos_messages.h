@@ -43,6 +43,7 @@ typedef struct {
     const char *reasoning; //  How much it is to think, NULL = as it does by itself
     const json_t
         *sampling; //  As in turn.request, NULL = as it does by itself; its max_tokens is not read
+    struct argos_tool_memo *memo; //  Text of the tools from call to call, NULL = it is made anew
 } argos_request_t;
 
 //  A new array of {role, content, tool_calls?, tool_call_id?} from rows as session.load gives them;

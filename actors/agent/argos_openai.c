@@ -6,6 +6,7 @@
 #include "argos_openai.h"
 
 #include "argos_json.h"
+#include "argos_tool_memo.h"
 #include "argos_tool_schema.h"
 
 #include <stdio.h>
@@ -42,6 +43,29 @@ s_tools (const json_t *tools, bool plain)
         json_array_append_new (list, json_pack ("{s:s, s:o}", "type", "function", "function",
                                          argos_tool_schema_fit (tool, plain)));
     return list;
+}
+
+//  The text of a body with its tools, whose text is known mostly.
+
+static char *
+s_with_tools (const json_t *body, const argos_request_t *request)
+{
+    argos_tool_memo_t own = { .tools = NULL }, *memo = request->memo ? request->memo : &own;
+    const char *tools =
+        argos_tool_memo_text (memo, request->tools, request->adjust & ARGOS_ADJUST_SCHEMA, s_tools);
+    static const char name[] = ",\"tools\":";
+    size_t size, length = sizeof name - 1, tools_size = strlen (tools);
+    char *text = argos_json_dumps (body, &size);
+    char *whole = text ? (char *) malloc (size + length + tools_size + 1) : NULL;
+    if (whole) { //  The last brace of the body makes room
+        memcpy (whole, text, size - 1);
+        memcpy (whole + size - 1, name, length);
+        memcpy (whole + size - 1 + length, tools, tools_size);
+        memcpy (whole + size - 1 + length + tools_size, "}", 2);
+    }
+    free (text);
+    argos_tool_memo_clear (&own);
+    return whole;
 }
 
 //  Parts of a content in the form of this wire, new
@@ -125,9 +149,6 @@ argos_openai_request (const argos_request_t *request, const char *host)
         json_array_append_new (messages, system);
     s_add_messages (messages, request->messages, request->adjust);
     json_t *body = json_pack ("{s:s, s:o}", "model", request->model, "messages", messages);
-    if (json_array_size (request->tools))
-        json_object_set_new (
-            body, "tools", s_tools (request->tools, request->adjust & ARGOS_ADJUST_SCHEMA));
     bool stream = !(request->adjust & ARGOS_ADJUST_STREAM);
     json_object_set_new (body, "stream", json_boolean (stream));
     if (stream && !(request->adjust & ARGOS_ADJUST_USAGE))
@@ -143,7 +164,8 @@ argos_openai_request (const argos_request_t *request, const char *host)
             json_string (strcmp (request->reasoning, "max") == 0 ? "xhigh" : request->reasoning));
     if (!(request->adjust & ARGOS_ADJUST_SAMPLING))
         s_set_sampling (body, request->sampling);
-    char *text = argos_json_dumps (body, NULL);
+    char *text = json_array_size (request->tools) ? s_with_tools (body, request)
+                                                  : argos_json_dumps (body, NULL);
     json_decref (body);
     return text;
 }

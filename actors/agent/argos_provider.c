@@ -171,6 +171,7 @@ argos_provider_destroy (argos_provider_t **self_p)
     while (self->calls)
         s_free (self->calls);
     argos_due_clear (&self->stalls);
+    argos_tool_memo_clear (&self->tools);
     while (self->idle_count)
         curl_easy_cleanup (self->idle[--self->idle_count]);
     argos_curl_clear (&self->curl);
@@ -256,6 +257,7 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
     if (!call || !easy)
         abort ();
     argos_request_t full = *request;
+    full.memo = &self->tools;
     if (!full.model)
         full.model = self->settings.model;
     *call = (argos_call_t){ .provider = self,

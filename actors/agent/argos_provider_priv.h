@@ -7,6 +7,7 @@
 #include "argos_due.h"
 #include "argos_provider.h"
 #include "argos_sse.h"
+#include "argos_tool_memo.h"
 
 #define PROVIDER_IDLE 64 //  Easy handles kept for the next calls
 
@@ -25,6 +26,7 @@ struct argos_provider {
     size_t count;                       //  How many
     CURL *idle[PROVIDER_IDLE];          //  Easy handles to be used again
     size_t idle_count;                  //  How many
+    argos_tool_memo_t tools;            //  Text of the tools of the newest call
 };
 
 struct argos_call {

@@ -7,6 +7,7 @@
 
 #include "argos_json.h"
 #include "argos_messages.h"
+#include "argos_rehearsal_load.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -451,7 +452,7 @@ argos_rehearsal_script_answer (
     *reply = (argos_rehearsal_reply_t){ .status = 200, .content_type = "text/event-stream" };
     argos_text_init (&reply->text, REPLY_MAX);
     argos_text_init (&reply->tail, REPLY_MAX);
-    json_t *value = argos_json_load (body, size, 0, NULL);
+    json_t *value = argos_rehearsal_load (body, size);
     const json_t *messages = json_object_get (value, "messages");
     bool result = false;
     char *text = json_is_array (messages) ? s_last_text (messages, &result) : NULL;

@@ -10,6 +10,7 @@
 #include "argos_anthropic.h"
 #include "argos_args.h"
 #include "argos_openai.h"
+#include "argos_tool_memo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,10 +160,10 @@ s_the_bytes_of_a_request_are_fixed (void **state)
     char *body = argos_openai_request (&request, NULL);
     assert_string_equal (body,
         "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"be good\\n\\nand "
-        "brief\"},{\"role\":\"user\",\"content\":\"hi \xC3\xA9\"}],\"tools\":[{\"type\":"
+        "brief\"},{\"role\":\"user\",\"content\":\"hi \xC3\xA9\"}],"
+        "\"stream\":true,\"stream_options\":{\"include_usage\":true},\"tools\":[{\"type\":"
         "\"function\",\"function\":{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"type\":"
-        "\"object\",\"properties\":{}}}}],"
-        "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+        "\"object\",\"properties\":{}}}}]}");
     free (body);
     request.tools = NULL;
     request.system = request.extra = NULL;
@@ -187,6 +188,39 @@ s_the_bytes_of_a_request_are_fixed (void **state)
     free (body);
     json_decref (messages);
     json_decref (tools);
+}
+
+//  The text is made once for the same values, and anew for others or in the other way.
+
+static void
+s_tools_are_written_once (void **state)
+{
+    (void) state;
+    static const char *const texts[] = { "a", "b" };
+    json_t *tools[2];
+    argos_tool_memo_t memo = { .tools = NULL };
+    argos_request_t request = { .model = "m", .memo = &memo };
+    for (size_t i = 0; i < 2; i++)
+        tools[i] = json_pack ("[{s:s, s:s, s:{s:{s:{s:s, s:s}}}}]", "name", texts[i], "description",
+            "d", "parameters", "properties", "p", "type", "string", "pattern", "x");
+    const char *before = NULL;
+    for (int i = 0; i < 6; i++) {
+        json_t *list = json_copy (tools[i / 4]); //  Another list of the same values
+        request.tools = list;
+        request.adjust = i == 3 ? ARGOS_ADJUST_SCHEMA : 0;
+        char *body = argos_openai_request (&request, NULL);
+        assert_non_null (strstr (body, i < 4 ? "\"name\":\"a\"" : "\"name\":\"b\""));
+        assert_int_equal (strstr (body, "pattern") != NULL, i != 3);
+        if (i == 1 || i == 2 || i == 5)
+            assert_ptr_equal (memo.text, before);
+        before = memo.text;
+        free (body);
+        json_decref (list);
+    }
+    argos_tool_memo_clear (&memo);
+    assert_null (memo.text);
+    json_decref (tools[0]);
+    json_decref (tools[1]);
 }
 
 static argos_answer_t *
@@ -381,6 +415,7 @@ main (void)
         cmocka_unit_test (s_every_call_gets_exactly_one_result),
         cmocka_unit_test (s_damaged_arguments_are_marked),
         cmocka_unit_test (s_the_bytes_of_a_request_are_fixed),
+        cmocka_unit_test (s_tools_are_written_once),
         cmocka_unit_test (s_text_is_joined),
         cmocka_unit_test (s_calls_are_put_together),
         cmocka_unit_test (s_cut_arguments_are_never_run),
