@@ -128,6 +128,9 @@ argos_life_t
 argos_gateway_life (const argos_gateway_case_t *self, argos_life_policy_t *ret_policy)
 {
     argos_life_policy_t policy;
+    const json_t *session = json_object_get (self->fact[ARGOS_FACT_ROUTE], "session");
+    if (!ret_policy && !json_is_object (session))
+        return ARGOS_LIFE_KEEP; //  Asked with each fact: nothing is there that could be over
     argos_life_policy (self->policy->config, s_source (self), &policy);
     if (ret_policy)
         *ret_policy = policy;
