@@ -156,6 +156,7 @@ class Argosd:
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "platform(*lines): further settings of the chat platform")
+    config.addinivalue_line("markers", "conversation(*names): a platform plays these from end to end; tests/check/test_conversations.py counts them")
 
 
 #  With nodes the settings of a home are not those that the test has written

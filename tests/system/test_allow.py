@@ -1,6 +1,8 @@
 """Who may speak: strangers, pairing, what the settings allow, and that what is denied leaves nothing behind."""
 import re
 
+import pytest
+
 from conftest import own_settings, wait_until
 from test_cli import argos
 from test_gateway import Chat
@@ -43,6 +45,7 @@ def pairing(daemon, *words):
     return result.returncode, result.stdout + result.stderr
 
 
+@pytest.mark.conversation("a stranger is paired")
 def test_a_stranger_is_paired_speaks_and_is_sent_away(daemon):
     people = start(daemon)
     people.say("let me in", user="ann")
@@ -132,6 +135,7 @@ def test_nobody_makes_an_event_of_our_own(daemon):
     people.peer.close()
 
 
+@pytest.mark.conversation("two accounts, two doors")
 def test_an_account_has_a_door_of_its_own(daemon):
     people = start(daemon, "platforms: {test: {accounts: {work: {allowed_users: [ann], unauthorized_dm_behavior: ignore}}}}\n")
     work = People(daemon, "test.work")
@@ -146,6 +150,7 @@ def test_an_account_has_a_door_of_its_own(daemon):
     assert daemon.stop() == 0
 
 
+@pytest.mark.conversation("first contact")
 def test_the_first_conversation_of_a_platform_is_told_about_its_home_once(daemon):
     people = start(daemon, "platforms: {test: {allow_all_users: true}, other: {allow_all_users: true}}\n", GATEWAY_HOME_NOTICE="true")
     people.say("hello", user="ann")

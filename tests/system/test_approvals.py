@@ -51,6 +51,7 @@ def result(chat):
     return [row["content"] for row in rows if row["role"] == "tool"][-1]
 
 
+@pytest.mark.conversation("a tool allowed once")
 def test_allowed_once(chat, tmp_path):
     line, victim = danger(tmp_path)
     run_id, body = prompt(chat, line)
@@ -73,6 +74,7 @@ def test_a_button_denies(chat, tmp_path):
     assert "The user has denied this" in result(chat) and victim.exists()
 
 
+@pytest.mark.conversation("a tool allowed for the session")
 def test_allowed_for_the_session_and_no_longer(chat, tmp_path):
     line, victim = danger(tmp_path)
     run_id, _ = prompt(chat, line)
@@ -88,6 +90,7 @@ def test_allowed_for_the_session_and_no_longer(chat, tmp_path):
     chat.say("/deny")
 
 
+@pytest.mark.conversation("a stop while a tool waits")
 def test_a_stop_ends_the_wait(chat, tmp_path):
     line, victim = danger(tmp_path)
     run_id, _ = prompt(chat, line)
@@ -100,6 +103,7 @@ def test_a_stop_ends_the_wait(chat, tmp_path):
     wait_until(lambda: not chat.lane())
 
 
+@pytest.mark.conversation("a question of the model")
 def test_a_question_of_the_model_is_answered_by_text(chat):
     run_id = chat.say("!tool clarify " + json.dumps({"question": "Which one?", "choices": ["this", "that"]}))
     body = chat.hear()

@@ -35,6 +35,7 @@ def entries(chat, run_id):
     return types
 
 
+@pytest.mark.conversation("background: start and result")
 def test_the_start_precedes_the_one_result_and_the_chat_is_not_touched(chat):
     chat.say("before")
     before = chat.run(chat.hear()["run_id"])["session_id"]
@@ -54,6 +55,7 @@ def test_the_start_precedes_the_one_result_and_the_chat_is_not_touched(chat):
     assert chat.read("session.load", {"id": task})["messages"][0]["content"] == "say nothing of this"
 
 
+@pytest.mark.conversation("background: list and cancel")
 def test_a_busy_session_starts_tasks_that_are_listed_and_cancelled(chat):
     busy = chat.say("!slow 4000")
     wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
@@ -72,6 +74,7 @@ def test_a_busy_session_starts_tasks_that_are_listed_and_cancelled(chat):
     assert "no such background task" in chat.ask(f"/bg status {task}")["text"]
 
 
+@pytest.mark.conversation("background: failure")
 def test_a_failed_task_is_one_message(daemon):
     daemon.home.joinpath("argos.yaml").write_text(
         "provider:\n  kind: openai\n  model: m\n  key: env:NO_SUCH_KEY\n")
@@ -86,6 +89,7 @@ def test_a_failed_task_is_one_message(daemon):
     chat.peer.close()
 
 
+@pytest.mark.conversation("background: too many, too late")
 def test_too_many_are_refused_and_a_late_one_is_stopped(daemon):
     daemon.home.joinpath("argos.yaml").write_text("background:\n  max_running: 1\n  timeout_s: 2\n")
     daemon.start()
@@ -100,6 +104,7 @@ def test_too_many_are_refused_and_a_late_one_is_stopped(daemon):
     chat.peer.close()
 
 
+@pytest.mark.conversation("background: a kill")
 def test_a_task_survives_the_death_of_the_daemon(daemon):
     daemon.start()
     chat = Chat(daemon)

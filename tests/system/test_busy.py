@@ -44,6 +44,7 @@ def said(chat, run_id):
     return [(row["role"], row.get("content") or "") for row in rows]
 
 
+@pytest.mark.conversation("busy: interrupt")
 def test_an_interrupt_ends_the_running_turn_keeps_what_it_said_and_answers_the_new_one(begin):
     chat = begin("interrupt")
     chat.events(first := busy(chat))
@@ -56,6 +57,7 @@ def test_an_interrupt_ends_the_running_turn_keeps_what_it_said_and_answers_the_n
     assert [role for role, _ in said(chat, second)] == ["user", "assistant", "user", "assistant"]
 
 
+@pytest.mark.conversation("busy: queue")
 def test_queued_messages_are_answered_in_order_and_acknowledged_once(begin, home):
     chat = begin("queue")
     first, gate = hold(chat, home)
@@ -67,6 +69,7 @@ def test_queued_messages_are_answered_in_order_and_acknowledged_once(begin, home
     assert [body["run_id"] for body in bodies if "run_id" in body] == [first, *runs]
 
 
+@pytest.mark.conversation("busy: steer behind a tool")
 def test_a_steer_is_taken_in_behind_the_results_of_a_tool(begin, home):
     chat = begin("steer")
     first, gate = hold(chat, home)
@@ -83,6 +86,7 @@ def test_a_steer_is_taken_in_behind_the_results_of_a_tool(begin, home):
     assert chat.ask("what next")["run_id"] != steer  # It has no answer of its own
 
 
+@pytest.mark.conversation("busy: steer that becomes a turn")
 def test_a_steer_that_is_not_taken_in_is_a_turn_in_its_place(begin):
     chat = begin("steer", busy_ack_enabled="false")
     first = busy(chat, "!slow 60")
@@ -92,6 +96,7 @@ def test_a_steer_that_is_not_taken_in_is_a_turn_in_its_place(begin):
     assert [chat.hear()["run_id"] for _ in range(3)] == [first, waiting, steer]
 
 
+@pytest.mark.conversation("busy: stop behind steers")
 def test_a_stop_takes_steers_along_that_are_older(begin):
     chat = begin("steer", busy_ack_enabled="false")
     first = busy(chat)

@@ -150,7 +150,8 @@ def resume(talk):
 
 def sessions(talk):
     session = talk.turn("find the heron")["session_id"]
-    assert session in talk.ask("/sessions")["text"] and session in talk.ask("/sessions all")["text"]
+    answered(talk, "/sessions", session)
+    assert session in talk.ask("/sessions all")["text"]
     assert session in talk.ask("/sessions search heron")["text"]
     assert "Nothing is found" in talk.ask("/sessions search pelican")["text"]
     assert [row["id"] for row in talk.read("session.list", {"owner": f"test:main:{talk.user}"})["sessions"]] == [session]
@@ -307,17 +308,22 @@ def yolo(talk):
 def usage(talk):
     talk.turn("one")
     session = talk.session()
-    assert f"{session['input_tokens']} in, {session['output_tokens']} out" in talk.ask("/usage")["text"]
+    answered(talk, "/usage", f"{session['input_tokens']} in, {session['output_tokens']} out")
 
 
 def answered(talk, command, words):
-    """It changes no row but that of its answer: the receipt of the delivery."""
+    """It changes no row but that of its answer: it waits in the lane of the chat, and with its receipt it is gone."""
+    def rows():
+        return [(row["id"], row["leased"]) for row in talk.read("lane.list", {"service": "deliver.test.main", "key": talk.chat, "brief": True})["messages"]]
+
+    before = talk.route()
     talk.say(command)
     header, meta, body = talk.peer.receive(lambda header, _: header["type"] == "deliver.request")
+    assert rows() == [(header["id"], True)]
     done = {"type": "done", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}
     assert talk.peer.ask(done, parts=[({"type": "receipt.put", "to": "store"}, {"state": "sent"})])[0]["type"] == "accepted"
+    assert rows() == [] and talk.route() == before
     assert words in body["text"]
-    assert header["id"].startswith("ans_")
     return body["text"]
 
 
@@ -339,11 +345,11 @@ def version(talk):
 
 
 def handoff(talk):
-    assert "no command /handoff" in talk.ask("/handoff telegram")["text"]
+    answered(talk, "/handoff telegram", "no command /handoff")
 
 
 def quit_(talk):
-    assert "no command /quit" in talk.ask("/quit")["text"]
+    answered(talk, "/quit", "no command /quit")
 
 
 @pytest.fixture(scope="module")
@@ -356,12 +362,14 @@ def busy(shared_argosd):
 
 
 @pytest.mark.parametrize("name", [row["name"] for row in TABLE if row["name"] != "restart"])
+@pytest.mark.conversation("command")
 def test_each_command_changes_what_it_says(talk, name):
     scripts = globals()
     scripts.get(name + "_", scripts.get(name))(talk.begin())
 
 
 @pytest.mark.parametrize("name", [row["name"] for row in TABLE if row["busy"] == "reject" and not row.get("cli_only")])
+@pytest.mark.conversation("refused mid-turn")
 def test_what_can_not_be_done_mid_turn_is_refused_and_changes_nothing(busy, name):
     session = busy.session()
     assert busy.ask(f"/{name} 1")["text"].startswith("⏳ Agent is running — /" + name)
@@ -369,6 +377,7 @@ def test_what_can_not_be_done_mid_turn_is_refused_and_changes_nothing(busy, name
     assert (after["id"], after["version"]) == (session["id"], session["version"])
 
 
+@pytest.mark.conversation("command [restart]")
 def test_restart_restarts_and_tells_who_asked(daemon):
     daemon.start()
     talk = Talk(daemon).begin()
@@ -386,6 +395,7 @@ def test_restart_restarts_and_tells_who_asked(daemon):
     assert daemon.stop() == 0
 
 
+@pytest.mark.conversation("reset while busy")
 def test_new_gets_through_while_a_turn_runs(talk):
     running = talk.begin().busy()
     old = talk.session()["id"]

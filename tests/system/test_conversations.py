@@ -56,6 +56,7 @@ def room(begin):
     return begin()
 
 
+@pytest.mark.conversation("two users in one group")
 def test_two_users_of_a_group_have_sessions_of_their_own(room):
     ann, bob = room.say("I am Ann"), room.say("I am Bob", user="bob")
     answers = {room.hear()["run_id"], room.hear()["run_id"]}
@@ -74,6 +75,7 @@ def test_two_users_of_a_group_have_sessions_of_their_own(room):
     wait_until(lambda: room.run(slow)["state"] == "cancelled")
 
 
+@pytest.mark.conversation("a thread shared by all")
 def test_a_thread_is_shared_by_all_and_each_is_named(room):
     first = room.say("I bring the salad", kind="thread", thread="7")
     second = room.say("and I the bread", user="bob", kind="thread", thread="7")
@@ -89,6 +91,7 @@ def test_a_thread_is_shared_by_all_and_each_is_named(room):
     assert "Picnic" in room.notice()["text"]
 
 
+@pytest.mark.conversation("a group with one session")
 def test_a_group_can_share_one_session(begin):
     room = begin("gateway: {group_sessions_per_user: false}\n")
     ann, bob = room.say("one"), room.say("two", user="bob")
@@ -96,6 +99,7 @@ def test_a_group_can_share_one_session(begin):
     assert room.session(ann) == room.session(bob)
 
 
+@pytest.mark.conversation("a busy thread beside others")
 def test_a_busy_thread_keeps_no_other_waiting(begin):
     room = begin("gateway: {thread_sessions_per_user: true}\n")
     slow = room.say("!slow 2000", kind="thread", thread="1")
@@ -110,6 +114,7 @@ COUNT = 50
 
 
 @pytest.mark.parametrize("mode", ["queue", "steer", "interrupt"])
+@pytest.mark.conversation("fifty messages while busy")
 def test_fifty_messages_while_it_is_busy(begin, mode):
     room = begin("gateway: {queue_max: 64}\n", HERMES_GATEWAY_BUSY_INPUT_MODE=mode, HERMES_GATEWAY_BUSY_ACK_ENABLED="true")
     busy = room.say("!slow 30", kind="dm")
@@ -133,6 +138,7 @@ def test_fifty_messages_while_it_is_busy(begin, mode):
         assert answers == [busy, *runs]
 
 
+@pytest.mark.conversation("the session of somebody else")
 def test_the_session_of_somebody_else_is_not_there(room):
     mine = room.say("my secret", kind="dm", chat="1")
     room.answer(mine)

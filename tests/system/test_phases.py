@@ -92,6 +92,7 @@ def goes_on(stage):
         stage.until(lambda: stage.finals(chat, run_id))
 
 
+@pytest.mark.conversation("stop while queued", "stop while starting", "stop while streaming", "stop while in a tool", "stop while waiting for approval")
 def test_a_stop_in_each_phase(stage, tmp_path):
     runs = begin(stage, tmp_path)
     for chat in "12346":
@@ -106,7 +107,8 @@ def test_a_stop_in_each_phase(stage, tmp_path):
         stage.until(lambda: len(stage.finals(chat, runs[phase])) == 1)
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGUSR1, 75), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize("number, code", [pytest.param(signal.SIGUSR1, 75, id="restart"), pytest.param(signal.SIGKILL, -9, id="kill")])
+@pytest.mark.conversation("while streaming", "while queued", "while delivering", "while starting", "while in a tool", "while waiting for approval")
 def test_a_restart_and_a_kill_in_each_phase(stage, daemon, tmp_path, number, code):
     runs = begin(stage, tmp_path)
     stage.peer.socket.close()

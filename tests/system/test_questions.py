@@ -50,6 +50,7 @@ def record(chat, turn, id_):
     ("/approve", "once", "✅ Command approved."), ("/approve session", "session", "for this session"), ("/approve always", "always", "for good"),
     ("/deny", "deny", "❌ Command denied"), ("yes", "once", "✅ Command approved."), ("No.", "deny", "❌ Command denied"),
 ])
+@pytest.mark.conversation("an approval")
 def test_an_approval_is_answered_by_command_and_by_word_as_wide_as_asked(both, text, choice, said):
     chat, agent = both
     turn, (prompt,) = asked(chat, agent)
@@ -62,6 +63,7 @@ def test_an_approval_is_answered_by_command_and_by_word_as_wide_as_asked(both, t
     assert chat.hear()["text"] == "done then"
 
 
+@pytest.mark.conversation("a button")
 def test_a_button_answers_its_own_question_once(both):
     chat, agent = both
     turn, (prompt,) = asked(chat, agent)
@@ -87,6 +89,7 @@ def test_the_reason_of_a_denial_reaches_the_turn(both):
 
 
 @pytest.mark.parametrize("text, choice, words", [("2", "o2", None), ("red", "o1", None), ("rather blue", None, "rather blue")])
+@pytest.mark.conversation("a clarify")
 def test_a_clarify_takes_a_number_a_label_or_what_is_said(both, text, choice, words):
     chat, agent = both
     turn, _ = asked(chat, agent, {"kind": "clarify", "options": COLOURS, "text": "Which?"})
@@ -98,6 +101,7 @@ def test_a_clarify_takes_a_number_a_label_or_what_is_said(both, text, choice, wo
     assert chat.lane() == []  # The text was no turn of its own
 
 
+@pytest.mark.conversation("a question for somebody else")
 def test_only_who_is_named_may_answer_and_others_speak_on(both):
     chat, agent = both
     turn, (prompt,) = asked(chat, agent, {"kind": "clarify", "options": [], "text": "Which?", "allowed": ["somebody"]})
@@ -143,6 +147,7 @@ def inbound(chat, text, user):
 
 
 @pytest.mark.parametrize("text", ["/stop", "/new"])
+@pytest.mark.conversation("what stops closes questions")
 def test_what_stops_the_session_closes_its_questions_in_the_same_commit(both, text):
     chat, agent = both
     turn, (prompt,) = asked(chat, agent)
@@ -184,6 +189,7 @@ def test_status_says_what_is_waited_for_and_a_restart_keeps_the_question(both):
     chat.hear()
 
 
+@pytest.mark.conversation("a task asks for approval")
 def test_a_background_task_asks_in_its_chat_and_is_answered_there(both):
     chat, agent = both
     chat.say("/background clean up")
@@ -200,6 +206,7 @@ def test_a_background_task_asks_in_its_chat_and_is_answered_there(both):
     chat.hear()
 
 
+@pytest.mark.conversation("a task asks and a text answers")
 def test_a_background_task_asks_in_its_chat_and_a_text_answers_it(both):
     chat, agent = both
     chat.say("/background choose")

@@ -22,6 +22,7 @@ def talk(daemon):
     chat.peer.close()
 
 
+@pytest.mark.conversation("a quick command")
 def test_what_the_settings_name_runs_and_is_told(talk, daemon):
     assert talk.ask("/disk")["text"] == "free space\n"
     assert "ended with 3" in talk.ask("/halt")["text"]
