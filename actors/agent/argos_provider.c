@@ -212,7 +212,7 @@ s_set_options (argos_call_t *call)
     curl_easy_setopt (easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt (easy, CURLOPT_HTTPHEADER, self->headers);
     curl_easy_setopt (easy, CURLOPT_POST, 1L);
-    curl_easy_setopt (easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) strlen (call->body));
+    curl_easy_setopt (easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) call->body_size);
     curl_easy_setopt (easy, CURLOPT_POSTFIELDS, call->body);
     curl_easy_setopt (easy, CURLOPT_NOSIGNAL, 1L);
     //  Its own buffers would be 16 and 64 KiB of each of a thousand turns
@@ -276,7 +276,8 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
                      : argos_openai_request (&full, self->host);
     if (!call->body)
         abort ();
-    call->stall_ms = s_stall_ms (self, strlen (call->body), full.adjust & ARGOS_ADJUST_STREAM);
+    call->body_size = strlen (call->body);
+    call->stall_ms = s_stall_ms (self, call->body_size, full.adjust & ARGOS_ADJUST_STREAM);
     call->stall.owner = call;
     if (call->stall_ms)
         argos_due_set (&self->stalls, &call->stall, now + call->stall_ms);

@@ -32,7 +32,8 @@ struct argos_provider {
 struct argos_call {
     argos_provider_t *provider;       //  Its provider
     CURL *easy;                       //  Transfer
-    char *body;                       //  Request body
+    char *body;                       //  Request body; NULL = no longer needed
+    size_t body_size;                 //  Its bytes
     argos_call_handlers_t handlers;   //  Who is told
     void *arg;                        //  With what
     char seed[129];                   //  Makes missing tool call ids

@@ -46,6 +46,19 @@ s_decide_kind (argos_call_t *call, const char *data, size_t size)
     call->told_type = true;
 }
 
+//  A request is as long as its conversation, and nobody reads it any more once an answer comes and
+//  all of it was sent
+static void
+s_drop_request (argos_call_t *call)
+{
+    curl_off_t sent = 0;
+    curl_easy_getinfo (call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    if (sent < (curl_off_t) call->body_size)
+        return;
+    free (call->body);
+    call->body = NULL;
+}
+
 size_t
 argos_call_on_data (char *data, size_t one, size_t count, void *arg)
 {
@@ -56,8 +69,10 @@ argos_call_on_data (char *data, size_t one, size_t count, void *arg)
         call->too_big = true;
         return 0;
     }
-    if (!call->told_type)
+    if (!call->told_type) {
         s_decide_kind (call, data, size);
+        s_drop_request (call);
+    }
     if (call->plain_body) {
         size_t left = call->plain.max - call->plain.size;
         argos_text_add (&call->plain, data, size < left ? size : left);
