@@ -28,6 +28,7 @@ static const measure_t measures[] = {
     { "gateway", bench_gateway },
     { "http", bench_http },
     { "streams", bench_streams },
+    { "chats", bench_chats },
     { "idle", bench_idle },
     { "stop", bench_stop },
     { "jobs", bench_jobs },

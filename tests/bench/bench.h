@@ -71,6 +71,7 @@ void bench_turn (void);
 void bench_gateway (void);
 void bench_http (void);
 void bench_streams (void);
+void bench_chats (void);
 void bench_idle (void);
 void bench_stop (void);
 void bench_jobs (void);
@@ -88,7 +89,10 @@ int bench_only_load (void);
 //  key is the file of a key, "" = none.
 int bench_idle_peers (const char *endpoint, const char *count, const char *key);
 
-//  The program that serves the streams: says its port on stdout, ends with stdin.
+//  The program that serves the streams: says its port on stdout, ends with stdin. When so many have
+//  asked each of them gets so many deltas.
+#define BENCH_STREAMS 1000 //  At a time
+#define BENCH_DELTAS 30    //  Of each
 int bench_streams_server (void);
 
 #endif

@@ -25,8 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STREAMS 1000    //  At a time
-#define DELTAS 30       //  Of each
+#define STREAMS BENCH_STREAMS
+#define DELTAS BENCH_DELTAS
 #define A_TICK 10       //  Streams served in a msec
 #define WAIT_MS 60000   //  Until a round counts as failed
 #define BODY_LOW 64     //  Bytes of a read of a request that count as one
