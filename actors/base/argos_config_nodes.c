@@ -247,21 +247,29 @@ s_read_bind (check_t *check, const char *block, const char *name, const json_t *
     return NULL;
 }
 
+static bool
+s_has (const argos_config_node_t *node, const char *actor)
+{
+    for (size_t i = 0; i < node->place_count; i++)
+        if (strcmp (node->places[i].actor, actor) == 0)
+            return true;
+    return false;
+}
+
 //  Background jobs run where the tools do, when nothing else is said.
 
 static void
 s_place_jobs (argos_config_t *config)
 {
-    argos_config_node_t *home = NULL;
     for (size_t i = 0; i < config->node_count; i++)
-        for (size_t j = 0; j < config->nodes[i].place_count; j++) {
-            if (strcmp (config->nodes[i].places[j].actor, "jobs") == 0)
-                return;
-            if (!home && strcmp (config->nodes[i].places[j].actor, "tools") == 0)
-                home = &config->nodes[i];
-        }
-    if (home && home->place_count < ARGOS_CONFIG_PLACES_MAX)
-        home->places[home->place_count++] = (argos_config_place_t){ .actor = "jobs", .count = 1 };
+        if (s_has (&config->nodes[i], "jobs"))
+            return;
+    for (size_t i = 0; i < config->node_count; i++) {
+        argos_config_node_t *node = &config->nodes[i];
+        if (s_has (node, "tools") && node->place_count < ARGOS_CONFIG_PLACES_MAX)
+            node->places[node->place_count++] =
+                (argos_config_place_t){ .actor = "jobs", .count = 1 };
+    }
 }
 
 static void

@@ -57,6 +57,7 @@ argos_job_new (
     self->command = s_preview (command);
     self->workdir = s_copy (NULL);
     self->followup = s_copy (NULL);
+    self->node = s_copy (NULL);
     self->max_runtime_s = ARGOS_JOB_RUNTIME_S;
     self->pidfd = -1;
     self->round = 1;
@@ -76,6 +77,7 @@ argos_job_destroy (argos_job_t **self_p)
     free (self->command);
     free (self->workdir);
     free (self->followup);
+    free (self->node);
     free (self);
     *self_p = NULL;
 }
@@ -133,6 +135,7 @@ argos_job_record (const argos_job_t *self)
     s_set_text (value, "run_id", self->run);
     s_set_text (value, "workdir", self->workdir);
     s_set_text (value, "followup", self->followup);
+    s_set_text (value, "node", self->node);
     for (size_t i = 0; i < FLAG_COUNT; i++)
         if (*(const bool *) ((const char *) self + s_flags[i].offset))
             json_object_set_new (value, s_flags[i].name, json_true ());
@@ -175,6 +178,8 @@ argos_job_load (const json_t *value)
         s_text (value, "run_id"), s_text (value, "command"));
     free (self->workdir);
     free (self->followup);
+    free (self->node);
+    self->node = s_copy (s_text (value, "node"));
     self->workdir = s_copy (s_text (value, "workdir"));
     self->followup = s_copy (s_text (value, "followup"));
     for (size_t i = 0; i < sizeof s_status / sizeof *s_status; i++)

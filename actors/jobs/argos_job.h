@@ -38,6 +38,7 @@ typedef struct argos_job {
     char *command;                //  The first characters of it
     char *workdir;                //  Where it runs
     char *followup;               //  Run that tells of its end, "" = none yet
+    char *node;                   //  Where it runs, "" = not known
     argos_job_status_t status;    //  As it is
     bool process;                 //  Started as a process (terminal), not by a marker
     bool notify;                  //  Its end is told to the session

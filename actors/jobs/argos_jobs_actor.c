@@ -160,6 +160,7 @@ s_loaded (jobs_t *self)
 {
     argos_job_t *job, *next;
     self->loaded = true;
+    jobs_tell_node (self);
     argos_peer_serve (self->peer, "job", SLOTS, NULL);
     static const char *const own_services[] = { "job", "tool.manage_bg_jobs", "tool.process" };
     for (size_t i = 0; i < sizeof own_services / sizeof *own_services; i++) {
@@ -196,7 +197,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
     }
     json_array_foreach (json_object_get (answer->body, "records"), index, record) {
         argos_job_t *job = argos_job_load (json_object_get (record, "value"));
-        if (job && !jobs_find (self, job->id))
+        if (job && jobs_is_here (self, job) && !jobs_find (self, job->id))
             argos_jobs_add (&self->table, job);
         else
             argos_job_destroy (&job);

@@ -2,12 +2,13 @@
 //
 //  Serves: `job`: requests job.start, job.list, job.output, job.kill, job.wait, job.signal,
 //          job.write -> job.result; job.start also as a durable message, which is then done once
-//          `tool.manage_bg_jobs`, `tool.process`: tool.call -> tool.result
+//          `job@<node>`: the same, and tool.call of `terminal`, from tasks that are at home here
+//          `tool.manage_bg_jobs@<node>`, `tool.process@<node>`: tool.call -> tool.result
 //  Out:    turn.request into the lane of the session that started a job, with its run row, when it
 //          is over; deliver.request for notices; topic:job.<id> with its output while somebody
 //          follows
 //  Pipe:   READY once all jobs of before are known; FAILED reason; SETTINGS
-//  Owner:  the supervisor; one in all, beside the tools
+//  Owner:  the supervisor; one on each node that has tools, for the jobs there (argos_jobs_node)
 //
 //  Jobs outlive the actor and the daemon: their processes are argos-job's. Nothing is polled: an
 //  end is heard by a pidfd, output by inotify, the end of a telling by the topic of its run.

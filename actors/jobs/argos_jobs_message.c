@@ -23,7 +23,7 @@ s_list (jobs_t *self, const asker_t *asker, const json_t *body)
          job && json_array_size (list) < max; job = job == self->table.list ? NULL : job->prev)
         if (argos_jobs_sees (job, session, owner))
             json_array_append_new (list, argos_job_record (job));
-    jobs_answer (self, asker, json_pack ("{s:o}", "jobs", list));
+    jobs_list_all (self, asker, body, list);
 }
 
 static void
@@ -99,7 +99,7 @@ s_message (jobs_t *self, asker_t *asker, const argos_peer_msg_t *msg)
         if (job)
             s_messages[i].fn (self, asker, job, msg->body);
         else
-            jobs_refuse (self, asker, ARGOS_NOT_FOUND, "there is no such job");
+            jobs_ask_others (self, asker, msg->type, msg->body, id);
         return;
     }
     if (strcmp (msg->type, "job.list") == 0)

@@ -124,10 +124,28 @@ void jobs_start (jobs_t *self, const json_t *body, const asker_t *asker, const c
     const char *id, argos_lease_t *lease);
 //  A lease is lost: its start goes on without.
 void jobs_on_lost (void *ctx, argos_lease_t *lease);
+
+//  argos_jobs_process.c
+//  Starts the process of a job whose record is stored; task is what was asked for.
+void jobs_spawn (jobs_t *self, argos_job_t *job, const json_t *task);
 //  Looks what has become of a running job, and does what is to be done.
 void jobs_look (jobs_t *self, argos_job_t *job);
 //  Asks argos-job for its end.
 void jobs_kill (jobs_t *self, argos_job_t *job);
+
+//  argos_jobs_node.c
+//  Whether a job that was loaded is one of this node.
+bool jobs_is_here (const jobs_t *self, const argos_job_t *job);
+//  Tells the other nodes that there are jobs here.
+void jobs_tell_node (jobs_t *self);
+//  A list, with what the jobs of other nodes are, and a question about a job that is not here: each
+//  answers the asker. list is stolen.
+void jobs_list_all (jobs_t *self, const asker_t *asker, const json_t *body, json_t *list);
+void jobs_ask_others (
+    jobs_t *self, const asker_t *asker, const char *type, const json_t *body, const char *id);
+//  Sends a request on to the jobs of a node, and the answer to the asker.
+void jobs_pass_on (
+    jobs_t *self, const asker_t *asker, const char *node, const char *type, json_t *body);
 
 //  argos_jobs_message.c
 void jobs_on_request (void *ctx, const argos_peer_msg_t *msg);

@@ -51,6 +51,10 @@ class Pair:
         lines = self.argos("sessions", "list", "--all").stdout.splitlines()
         return {row["id"]: row for row in map(json.loads, lines)}
 
+    def jobs(self):
+        """Of all nodes, the newest first."""
+        return json.loads(self.argos("jobs").stdout)["jobs"]
+
     def drain(self, on):
         """Nothing new to the tools of the core, or again."""
         self.argos("peers", "drain" if on else "resume", "tools")
@@ -102,6 +106,16 @@ def test_a_task_stays_where_its_first_tool_ran(pair, peer):
     goal = "!tool read_file " + json.dumps({"path": "~/who"})
     assert "I am edge" in chat.tool("delegate_task", goal=goal)
     assert [row["home"] for row in pair.sessions().values()] == ["edge", "edge"]
+    # So do its jobs: they are started there, and asked for from anywhere
+    assert "was started" in chat.tool("terminal", command="cat ~/who; exec sleep 60", background=True)
+    [job] = pair.jobs()
+    assert job["node"] == "edge" and "edge" in chat.tool("process", action="log", session_id="proc_" + job["id"])
+    assert "I am edge" in pair.argos("jobs", "output", job["id"]).stdout
+    started = pair.argos("jobs", "start", "--", "cat ~/who")
+    assert started.returncode == 0
+    assert len(pair.jobs()) == 2 and pair.jobs()[1]["id"] == job["id"]
+    pair.argos("jobs", "kill", job["id"])
+    assert pair.jobs()[1]["killed"] is True
     # A tool of a program has no home: it is found wherever that is
     with subprocess.Popen(["/usr/bin/python3", str(ROOT / "clients" / "python" / "echo_tool.py"), "--endpoint", pair.daemon.endpoint],
                           stdout=subprocess.PIPE, text=True) as tool:
