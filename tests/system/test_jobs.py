@@ -400,6 +400,7 @@ def test_damaged_files_and_ends_while_nobody_looks(argosd):
     jobs = Jobs(argosd)
     home = argosd.tools_home / "jobs"
     names = ["empty", "text", "reboot", "reused", "never", "power", "good"]
+    (home.parent / "ran").touch()
     ids = {name: jobs.ask("job.start", {"command": f"echo {name} >> {home.parent}/ran; exec sleep 300"})["job"]["id"] for name in names}
     wait_until(lambda: len((home.parent / "ran").read_text().split()) == len(names))
     logs = {name: (home / job / "log").read_bytes() for name, job in ids.items()}
