@@ -63,22 +63,24 @@ s_mark (argos_store_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  The indexer
 
-//  The last row of the next slice; the mark when there is none.
+//  The last row of the next slice; the mark when there is none. Whether there are more behind it.
 
 static int64_t
-s_slice_end (argos_store_t *self, int64_t mark, int *ret_rows)
+s_slice_end (argos_store_t *self, int64_t mark, int *ret_rows, bool *ret_more)
 {
     int64_t end = mark, bytes = 0;
     int rows = 0;
     argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_TEXT_SIZES, "i", mark);
-    for (; stmt && rows < SLICE_ROWS && bytes < SLICE_BYTES; rows++) {
+    bool more = stmt != NULL;
+    while (more && rows < SLICE_ROWS && bytes < SLICE_BYTES) {
         end = argos_sql_int (stmt, 0);
         bytes += argos_sql_int (stmt, 1);
-        if (!argos_store_next (self, stmt))
-            break;
+        rows++;
+        more = argos_store_next (self, stmt);
     }
     argos_store_end (self, ARGOS_SQL_TEXT_SIZES);
     *ret_rows = rows;
+    *ret_more = more;
     return end;
 }
 
@@ -134,17 +136,21 @@ argos_store_index_messages (argos_store_t *self)
     if (self->indexed_all && self->messages_behind < BEHIND)
         return false;
     int rows;
-    int64_t mark = s_mark (self), end = s_slice_end (self, mark, &rows);
-    self->indexed_all = end == mark;
-    if (self->indexed_all)
+    bool more;
+    int64_t mark = s_mark (self), end = s_slice_end (self, mark, &rows, &more);
+    //  With nothing behind this slice the next one waits until it is worth its commit
+    self->indexed_all = !more;
+    if (end == mark)
         self->messages_behind = 0;
-    if (self->indexed_all || self->failed)
+    if (end == mark || self->failed)
         return false;
     argos_store_exec (self, "BEGIN IMMEDIATE");
     argos_store_run (self, ARGOS_SQL_WORDS_ADD, "ii", mark, end);
     argos_store_run (self, ARGOS_SQL_TRIGRAMS_ADD, "ii", mark, end);
     argos_store_run (self, ARGOS_SQL_META_PUT, "si", INDEXED, end);
     argos_store_exec (self, "COMMIT");
+    if (self->failed)
+        self->indexed_all = false;
     self->messages_behind -= rows < self->messages_behind ? rows : self->messages_behind;
     return s_undone (self) || !self->failed;
 }

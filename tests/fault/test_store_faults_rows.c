@@ -146,6 +146,28 @@ indexing_goes_by_small_steps (void **state)
     kit_free (kit);
 }
 
+//  F25: nor does it cost a second commit behind each that writes: it waits until a slice is worth
+//  it.
+
+static void
+indexing_waits_for_enough (void **state)
+{
+    (void) state;
+    kit_t *kit = s_kit ();
+    assert_int_equal (kit_write (kit, "g", "session.create", "{\"id\":\"s\"}"), ARGOS_OK);
+    int slices = 0;
+    for (int i = 0; i < 100; i++) {
+        s_say (kit, "s", "user", "a few words", 1);
+        int64_t changes = argos_store_changes_all (kit->store);
+        argos_store_chore (kit->store, kit->now); //  Only one: then the next writer is there
+        slices += argos_store_changes_all (kit->store) != changes;
+    }
+    assert_in_range (slices, 2, 8);
+    s_chores (kit);
+    assert_int_equal (s_hits (kit, "words"), 100);
+    kit_free (kit);
+}
+
 //  F28: a search that meets a damaged index is answered from the texts; the index is made anew.
 
 static void
@@ -391,6 +413,7 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (the_index_stays_small),
         cmocka_unit_test (indexing_goes_by_small_steps),
+        cmocka_unit_test (indexing_waits_for_enough),
         cmocka_unit_test (a_damaged_index_is_made_anew),
         cmocka_unit_test (pruning_asks_for_the_last_activity),
         cmocka_unit_test (lists_walk_along_an_index),
