@@ -8,6 +8,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_store_file.h"
+
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,10 +143,8 @@ argos_store_db_backup (argos_store_t *self, argos_store_unit_t *unit)
 static int64_t
 s_pragma (argos_store_t *self, const char *sql)
 {
-    argos_sql_row_t *row = argos_store_once (self, sql, "");
-    int64_t value = row ? argos_sql_int (row, 0) : 0;
-    argos_store_once_end (row);
-    return value;
+    int64_t value = argos_store_file_number (self->db, sql);
+    return value < 0 ? 0 : value;
 }
 
 bool

@@ -5,6 +5,8 @@
 
 #include "argos_store_priv.h"
 
+#include "argos_store_file.h"
+
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,11 +29,9 @@ s_probe (argos_store_t *self)
 {
     if (argos_store_exec (self, "SELECT count (*) FROM sqlite_schema") != 0)
         return -1;
-    argos_sql_row_t *made =
-        argos_store_once (self, "SELECT 1 FROM sqlite_schema WHERE name = 'message_words'", "");
-    argos_store_once_end (made);
-    if (!made)
-        return self->failed ? -1 : 0;
+    if (argos_store_file_number (
+            self->db, "SELECT count (*) FROM sqlite_schema WHERE name = 'message_words'") == 0)
+        return 0;
     int rc = argos_store_exec (self, "SELECT 1 FROM sessions LIMIT 1; SELECT 1 FROM queue LIMIT 1;"
                                      "SELECT max (id) FROM messages;");
     if (rc == 0 && argos_store_exec (self, "SELECT 1 FROM message_words ('\"\"');"

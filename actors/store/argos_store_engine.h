@@ -222,6 +222,40 @@ typedef enum {
     ARGOS_SQL_STATEMENTS //  How many there are
 } argos_sql_t;
 
+//  Statements of what is done when nothing waits
+
+typedef enum {
+    ARGOS_CHORE_NONE,
+    ARGOS_CHORE_SEEN_SLICE,
+    ARGOS_CHORE_SEEN_DROP,
+    ARGOS_CHORE_FINISHED_SLICE,
+    ARGOS_CHORE_FINISHED_DROP,
+    ARGOS_CHORE_RECEIPTS_SLICE,
+    ARGOS_CHORE_RECEIPTS_DROP,
+    ARGOS_CHORE_RECORDS_SLICE,
+    ARGOS_CHORE_RECORDS_DROP,
+    ARGOS_CHORE_RUNS_SLICE,
+    ARGOS_CHORE_RUNS_UNREF,
+    ARGOS_CHORE_RUNS_DROP,
+    ARGOS_CHORE_TOPICS_SLICE,
+    ARGOS_CHORE_TOPICS_EMPTY,
+    ARGOS_CHORE_TOPICS_DROP,
+    ARGOS_CHORE_ENTRIES_NEWEST,
+    ARGOS_CHORE_ENTRIES_DROP,
+    ARGOS_CHORE_RETAIN_NEXT,
+    ARGOS_CHORE_RETAIN_DROP,
+    ARGOS_CHORE_RETAIN_OLD,
+    ARGOS_CHORE_RETAIN_SIZES,
+    ARGOS_CHORE_EXPIRE_COUNT,
+    ARGOS_CHORE_EXPIRE_SLICE,
+    ARGOS_CHORE_EXPIRE_JOURNAL,
+    ARGOS_CHORE_EXPIRE_TOPICS,
+    ARGOS_CHORE_EXPIRE_RECORDS,
+    ARGOS_CHORE_EXPIRE_REFS,
+    ARGOS_CHORE_EXPIRE_ROWS,
+    ARGOS_CHORES //  How many there are
+} argos_chore_t;
+
 //  The row that a begun statement stands on
 
 typedef struct argos_sql_row argos_sql_row_t;
@@ -247,10 +281,11 @@ void argos_store_end (argos_store_t *self, argos_sql_t sql);
 int64_t argos_store_number (
     argos_store_t *self, int64_t absent, argos_sql_t sql, const char *format, ...);
 
-//  The same for what is done so rarely (slices of pruning, the start) that it is not kept: by its
-//  text. Over with argos_store_once_end, also when NULL.
-int argos_store_once_run (argos_store_t *self, const char *text, const char *format, ...);
-argos_sql_row_t *argos_store_once (argos_store_t *self, const char *text, const char *format, ...);
+//  The same for what is done so rarely (the chores) that it is not kept. Over with
+//  argos_store_once_end, also when NULL.
+int argos_store_once_run (argos_store_t *self, argos_chore_t chore, const char *format, ...);
+argos_sql_row_t *argos_store_once (
+    argos_store_t *self, argos_chore_t chore, const char *format, ...);
 void argos_store_once_end (argos_sql_row_t *row);
 
 //  Several statements without parameters. 0 or -1 (self->failed).

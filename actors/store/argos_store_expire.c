@@ -18,26 +18,8 @@
 #define SHARE 30            //  Part of the runs that a walk may remove
 #define ALWAYS 64           //  Runs that it may remove anyway
 
-static const char s_begin_sql[] = "SELECT ifnull (max (number) - min (number), 0) FROM runs";
-
-//  ?1 cursor, ?2 oldest time to be kept
-static const char s_slice_sql[] =
-    "SELECT count (*), ifnull (max (number), 0), ifnull (sum (created_at < ?2), 0) FROM"
-    " (SELECT number, created_at FROM runs WHERE number > ?1 ORDER BY number LIMIT 100)";
-
-//  ?1 cursor, ?2 end of the slice, ?3 oldest time to be kept, ?4 how many, ?5 owner
-#define OLD                                                                                        \
-    "SELECT run_id FROM runs WHERE number > ?1 AND number <= ?2 AND state IS NOT NULL"             \
-    " AND updated_at < ?3 AND (owner = ?5 OR owner GLOB ?5 || '.*') ORDER BY number LIMIT ?4"
-
-static const char *const s_remove_sql[] = {
-    "DELETE FROM journal WHERE topic IN (SELECT id FROM topics WHERE name IN"
-    " (SELECT 'run.' || run_id FROM (" OLD ")))",
-    "DELETE FROM topics WHERE name IN (SELECT 'run.' || run_id FROM (" OLD "))",
-    "DELETE FROM records WHERE run_id IN (" OLD ")",
-    "DELETE FROM blob_refs WHERE run_id IN (" OLD ")",
-    "DELETE FROM runs WHERE run_id IN (" OLD ")",
-};
+static const argos_chore_t s_remove_sql[] = { ARGOS_CHORE_EXPIRE_JOURNAL, ARGOS_CHORE_EXPIRE_TOPICS,
+    ARGOS_CHORE_EXPIRE_RECORDS, ARGOS_CHORE_EXPIRE_REFS, ARGOS_CHORE_EXPIRE_ROWS };
 
 void
 argos_store_set_runs (argos_store_t *self, const char *owner, int64_t keep_ms)
@@ -51,7 +33,7 @@ s_start (argos_store_t *self, argos_store_runs_t *runs)
 {
     int64_t every = runs->keep_ms / WALKS;
     every = every < WALK_MIN_MS ? WALK_MIN_MS : every > WALK_MAX_MS ? WALK_MAX_MS : every;
-    argos_sql_row_t *row = argos_store_once (self, s_begin_sql, "");
+    argos_sql_row_t *row = argos_store_once (self, ARGOS_CHORE_EXPIRE_COUNT, "");
     runs->allowed = (row ? argos_sql_int (row, 0) : 0) / SHARE + ALWAYS;
     argos_store_once_end (row);
     runs->walk_at = self->uptime + every;
@@ -63,7 +45,8 @@ static void
 s_slice (argos_store_t *self, argos_store_runs_t *runs, int64_t oldest)
 {
     int64_t rows = 0, old = 0, end = runs->cursor;
-    argos_sql_row_t *row = argos_store_once (self, s_slice_sql, "ii", runs->cursor, oldest);
+    argos_sql_row_t *row =
+        argos_store_once (self, ARGOS_CHORE_EXPIRE_SLICE, "ii", runs->cursor, oldest);
     if (row) {
         rows = argos_sql_int (row, 0);
         end = argos_sql_int (row, 1);

@@ -177,6 +177,7 @@ typedef struct {
 //  of all statements.
 const char *argos_store_sql_sessions (argos_sql_t sql);
 const char *argos_store_sql_routes (argos_sql_t sql);
+const char *argos_store_sql_chore (argos_chore_t chore);
 void argos_store_finalize (argos_store_t *self);
 
 //  argos_store.c: call before the first write of a request that may still be refused

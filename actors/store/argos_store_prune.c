@@ -8,7 +8,6 @@
 
 #include "argos_buggify.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define DAY_MS 86400000LL     //  Uptime between two passes
@@ -17,63 +16,29 @@
 #define SHARE 30              //  Part of a table that a pass may remove
 #define ALWAYS 64             //  Rows that it may remove of any table
 
-//  How one table is pruned. ?1 cursor, ?2 end of the slice, ?3 oldest time to be kept, ?4 how many.
-//  seen has two of each cursor and its own functions.
+//  How one table is pruned; seen has its own functions
 
 typedef struct {
-    const char *slice;  //  Rows of the slice and its last number
-    const char *before; //  Runs before remove, NULL = nothing
-    const char *remove; //  Removes what is old
+    argos_chore_t slice;  //  Rows of the slice and its last number
+    argos_chore_t before; //  Runs before remove, ARGOS_CHORE_NONE = nothing
+    argos_chore_t remove; //  Removes what is old
 } table_t;
 
-#define SLICE_OF(table, number)                                                                    \
-    "SELECT count (*), max (" number ") FROM (SELECT " number " FROM " table " WHERE " number      \
-    " > ?1 ORDER BY " number " LIMIT 500)"
-#define REMOVE_FROM(table, number, old)                                                            \
-    "DELETE FROM " table " WHERE " number " IN (SELECT " number " FROM " table " WHERE " number    \
-    " > ?1 AND " number " <= ?2 AND " old " LIMIT ?4)"
-#define CLOSED "closed_at > 0 AND closed_at < ?3"
-
 static const table_t s_tables[] = {
-    { NULL, NULL, NULL },
-    { SLICE_OF ("finished", "lease"), NULL, REMOVE_FROM ("finished", "lease", "at < ?3") },
-    { SLICE_OF ("receipts", "number"), NULL, REMOVE_FROM ("receipts", "number", "at < ?3") },
-    { SLICE_OF ("records", "number"), NULL,
-        REMOVE_FROM ("records", "number", "expires_at > 0 AND expires_at < ?3") },
-    { SLICE_OF ("runs", "number"),
-        "DELETE FROM blob_refs WHERE run_id IN (SELECT run_id FROM runs WHERE number > ?1"
-        " AND number <= ?2 AND state IS NOT NULL AND updated_at < ?3 LIMIT ?4)",
-        REMOVE_FROM ("runs", "number", "state IS NOT NULL AND updated_at < ?3") },
-    { SLICE_OF ("topics", "id"),
-        "DELETE FROM journal WHERE topic IN (SELECT id FROM topics WHERE id > ?1 AND id <= ?2"
-        " AND " CLOSED " LIMIT ?4)",
-        REMOVE_FROM ("topics", "id", CLOSED) },
+    { ARGOS_CHORE_NONE, ARGOS_CHORE_NONE, ARGOS_CHORE_NONE },
+    { ARGOS_CHORE_FINISHED_SLICE, ARGOS_CHORE_NONE, ARGOS_CHORE_FINISHED_DROP },
+    { ARGOS_CHORE_RECEIPTS_SLICE, ARGOS_CHORE_NONE, ARGOS_CHORE_RECEIPTS_DROP },
+    { ARGOS_CHORE_RECORDS_SLICE, ARGOS_CHORE_NONE, ARGOS_CHORE_RECORDS_DROP },
+    { ARGOS_CHORE_RUNS_SLICE, ARGOS_CHORE_RUNS_UNREF, ARGOS_CHORE_RUNS_DROP },
+    { ARGOS_CHORE_TOPICS_SLICE, ARGOS_CHORE_TOPICS_EMPTY, ARGOS_CHORE_TOPICS_DROP },
     //  Old entries of topics that are still open; their newest number is kept
-    { SLICE_OF ("topics", "id"),
-        "UPDATE topics SET newest = max (newest, ifnull ((SELECT max (n) FROM journal"
-        " WHERE topic = topics.id AND at < ?3), -1))"
-        " WHERE id > ?1 AND id <= ?2 AND closed_at = 0 AND made_at < ?3 AND ?4 > 0",
-        "DELETE FROM journal WHERE (topic, n) IN (SELECT topic, n FROM topics"
-        " JOIN journal ON topic = id AND at < ?3"
-        " WHERE id > ?1 AND id <= ?2 AND closed_at = 0 AND made_at < ?3 LIMIT ?4)" },
+    { ARGOS_CHORE_TOPICS_SLICE, ARGOS_CHORE_ENTRIES_NEWEST, ARGOS_CHORE_ENTRIES_DROP },
 };
 
 #define TABLES ((int) (sizeof s_tables / sizeof *s_tables))
 
-static const char s_seen_slice[] = "SELECT sender, id FROM seen WHERE (sender, id) > (?1, ?2)"
-                                   " ORDER BY sender, id LIMIT 500";
-
-static const char s_seen_remove[] =
-    "DELETE FROM seen WHERE (sender, id) IN (SELECT sender, id FROM seen"
-    " WHERE (sender, id) > (?1, ?2) AND (sender, id) <= (?3, ?4) AND at < ?5"
-    " AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.seq BETWEEN seen.seq AND seen.last)"
-    " AND NOT EXISTS (SELECT 1 FROM queue WHERE origin BETWEEN seen.seq AND seen.last)"
-    " AND NOT EXISTS (SELECT 1 FROM dead WHERE dead.seq BETWEEN seen.seq AND seen.last)"
-    " AND NOT EXISTS (SELECT 1 FROM dead WHERE origin BETWEEN seen.seq AND seen.last)"
-    " LIMIT ?6)";
-
 static void
-s_remove (argos_store_t *self, const char *sql, int64_t end, int64_t now, int64_t allowed)
+s_remove (argos_store_t *self, argos_chore_t sql, int64_t end, int64_t now, int64_t allowed)
 {
     argos_store_once_run (self, sql, "iiii", self->prune.cursor, end, now - KEEP_MS, allowed);
 }
@@ -114,8 +79,8 @@ static void
 s_seen_remove_slice (
     argos_store_t *self, const char *sender, const char *id, int64_t now, int64_t allowed)
 {
-    argos_store_once_run (self, s_seen_remove, "ssssii", self->prune.sender, self->prune.id, sender,
-        id, now - KEEP_MS, allowed);
+    argos_store_once_run (self, ARGOS_CHORE_SEEN_DROP, "ssssii", self->prune.sender, self->prune.id,
+        sender, id, now - KEEP_MS, allowed);
     self->prune.removed += argos_store_changes (self);
 }
 
@@ -125,7 +90,8 @@ s_seen_slice_step (argos_store_t *self, int64_t now)
     argos_store_prune_t *prune = &self->prune;
     char sender[sizeof prune->sender] = "", id[sizeof prune->id] = "";
     int64_t rows = 0;
-    argos_sql_row_t *row = argos_store_once (self, s_seen_slice, "ss", prune->sender, prune->id);
+    argos_sql_row_t *row =
+        argos_store_once (self, ARGOS_CHORE_SEEN_SLICE, "ss", prune->sender, prune->id);
     for (bool more = row != NULL; more; more = argos_store_next (self, row), rows++) {
         argos_store_text (row, 0, sender, sizeof sender);
         argos_store_text (row, 1, id, sizeof id);

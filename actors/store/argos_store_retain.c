@@ -14,19 +14,6 @@
 #define RETAIN_EVERY 60000 //  Uptime between two walks, msec
 #define SLICE 500          //  Entries of a slice
 
-static const char s_next_sql[] = "SELECT id, name FROM topics WHERE id > ?1 ORDER BY id LIMIT 64";
-
-static const char s_old_sql[] = "SELECT count (*), max (n) FROM (SELECT n, at FROM journal"
-                                " WHERE topic = ?1 ORDER BY n LIMIT 500) WHERE at < ?2";
-
-static const char s_size_sql[] = "SELECT n, length (header) + ifnull (length (body), 0)"
-                                 " FROM journal WHERE topic = ?1 AND n < ?2 ORDER BY n DESC"
-                                 " LIMIT 500";
-
-static const char s_remove_sql[] = "DELETE FROM journal WHERE topic = ?1 AND n IN (SELECT n"
-                                   " FROM journal WHERE topic = ?1 AND n <= ?2 ORDER BY n"
-                                   " LIMIT 500)";
-
 void
 argos_store_set_keeps (argos_store_t *self, const argos_store_keep_t *keeps, size_t count)
 {
@@ -52,7 +39,7 @@ s_next_topic (argos_store_t *self, argos_store_retain_t *retain)
     char name[ARGOS_TO_MAX + 1];
     int rows = 0;
     retain->rule = NULL;
-    argos_sql_row_t *row = argos_store_once (self, s_next_sql, "i", retain->topic);
+    argos_sql_row_t *row = argos_store_once (self, ARGOS_CHORE_RETAIN_NEXT, "i", retain->topic);
     for (bool more = row; more; more = !retain->rule && argos_store_next (self, row)) {
         rows++;
         retain->topic = argos_sql_int (row, 0);
@@ -72,7 +59,7 @@ static bool
 s_remove (argos_store_t *self, int64_t topic, int64_t n)
 {
     argos_store_run (self, ARGOS_SQL_TOPIC_NEWEST, "ii", topic, n);
-    argos_store_once_run (self, s_remove_sql, "ii", topic, n);
+    argos_store_once_run (self, ARGOS_CHORE_RETAIN_DROP, "ii", topic, n);
     return !self->failed && argos_store_changes (self) >= SLICE;
 }
 
@@ -80,8 +67,8 @@ static void
 s_remove_old (argos_store_t *self, argos_store_retain_t *retain, int64_t now)
 {
     int64_t count = 0, last = 0;
-    argos_sql_row_t *row =
-        argos_store_once (self, s_old_sql, "ii", retain->topic, now - retain->rule->keep_ms);
+    argos_sql_row_t *row = argos_store_once (
+        self, ARGOS_CHORE_RETAIN_OLD, "ii", retain->topic, now - retain->rule->keep_ms);
     if (row) {
         count = argos_sql_int (row, 0);
         last = argos_sql_int (row, 1);
@@ -107,7 +94,8 @@ static void
 s_count (argos_store_t *self, argos_store_retain_t *retain)
 {
     int rows = 0;
-    argos_sql_row_t *row = argos_store_once (self, s_size_sql, "ii", retain->topic, retain->from);
+    argos_sql_row_t *row =
+        argos_store_once (self, ARGOS_CHORE_RETAIN_SIZES, "ii", retain->topic, retain->from);
     for (bool more = row; more; more = !s_over (retain) && argos_store_next (self, row)) {
         rows++;
         retain->from = argos_sql_int (row, 0);

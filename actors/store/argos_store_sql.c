@@ -378,21 +378,21 @@ argos_store_end (argos_store_t *self, argos_sql_t sql)
 }
 
 int
-argos_store_once_run (argos_store_t *self, const char *text, const char *format, ...)
+argos_store_once_run (argos_store_t *self, argos_chore_t chore, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
-    sqlite3_finalize (s_begin_once (self, text, format, args));
+    sqlite3_finalize (s_begin_once (self, argos_store_sql_chore (chore), format, args));
     va_end (args);
     return self->failed ? -1 : 0;
 }
 
 argos_sql_row_t *
-argos_store_once (argos_store_t *self, const char *text, const char *format, ...)
+argos_store_once (argos_store_t *self, argos_chore_t chore, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
-    sqlite3_stmt *stmt = s_begin_once (self, text, format, args);
+    sqlite3_stmt *stmt = s_begin_once (self, argos_store_sql_chore (chore), format, args);
     va_end (args);
     return (argos_sql_row_t *) stmt;
 }
