@@ -21,12 +21,11 @@
 #define HEAD_MAX 32       //  Bytes in front of the data
 
 typedef struct {
-    turn_t *turn;             //  Holds a reference
-    unsigned epoch;           //  Of the turn when it was asked
-    argos_turn_event_t event; //  What is told to the turn then
+    turn_t *turn;   //  Holds a reference
+    unsigned epoch; //  Of the turn when it was asked
 } s_ticket_t;
 
-static void s_next (turn_t *self, argos_turn_event_t event);
+static void s_next (turn_t *self);
 
 //  The media type of what providers read, by its first bytes; NULL = it is none of these
 static const char *
@@ -79,7 +78,9 @@ s_on_image (void *arg, const char *problem, const char *blob, int fd, int64_t si
 {
     s_ticket_t *ticket = (s_ticket_t *) arg;
     turn_t *turn = ticket->turn;
-    bool current = ticket->epoch == turn->epoch && turn->state == ARGOS_TURN_LOADING;
+    bool current =
+        ticket->epoch == turn->epoch && turn->fetching && turn->state == ARGOS_TURN_LOADING;
+    free (ticket);
     if (current && !*problem) {
         json_object_set_new (turn->images, blob, s_read (fd, (size_t) size));
         turn->image_bytes += size;
@@ -92,25 +93,33 @@ s_on_image (void *arg, const char *problem, const char *blob, int fd, int64_t si
     }
     if (fd >= 0)
         close (fd);
-    argos_turn_event_t event = ticket->event;
-    free (ticket);
     if (current)
-        s_next (turn, event);
+        s_next (turn);
     turn_unref (turn);
 }
 
+//  What comes after this is not waited for any more
 static void
-s_next (turn_t *self, argos_turn_event_t event)
+s_done (turn_t *self)
+{
+    json_decref (self->fetching);
+    self->fetching = NULL;
+    turn_acquire (self, self->fetched);
+}
+
+static void
+s_next (turn_t *self)
 {
     size_t left = json_array_size (self->fetching);
-    if (!left) {
-        turn_acquire (self, event);
+    const mail_t *mail = turn_own_mail (self);
+    if (!left || (mail && mail->own)) {
+        s_done (self);
         return;
     }
     s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
     if (!ticket)
         abort ();
-    *ticket = (s_ticket_t){ .turn = self, .epoch = self->epoch, .event = event };
+    *ticket = (s_ticket_t){ self, self->epoch };
     json_t *blob = json_incref (json_array_get (self->fetching, left - 1));
     json_array_remove (self->fetching, left - 1);
     int64_t room = ALL_MAX - self->image_bytes;
@@ -146,7 +155,7 @@ turn_fetch_images (turn_t *self, argos_turn_event_t event)
         turn_acquire (self, event);
         return;
     }
-    json_decref (self->fetching);
+    self->fetched = event;
     self->images = json_object ();
     self->fetching = json_array ();
     for (size_t i = json_array_size (self->rows); i > 0; i--) {
@@ -154,7 +163,14 @@ turn_fetch_images (turn_t *self, argos_turn_event_t event)
         for (size_t j = json_array_size (files); j > 0; j--)
             s_want (self, json_array_get (files, j - 1));
     }
-    s_next (self, event);
+    s_next (self);
+}
+
+void
+turn_skip_images (turn_t *self)
+{
+    if (self->fetching)
+        s_done (self);
 }
 
 bool

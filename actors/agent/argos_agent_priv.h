@@ -128,6 +128,7 @@ struct turn {
     json_t *user;                        //  What the user says: its text, and a note for each file
     json_t *images;                      //  {blob: data URL, or words in place of it}
     json_t *fetching;                    //  Blobs to be fetched, the next one last; NULL = none
+    argos_turn_event_t fetched;          //  What is told to the turn when they are here
     int64_t image_bytes;                 //  Of the images
     json_t *rows;                        //  Conversation for the next call
     int64_t load_after;                  //  Last row that was loaded
@@ -273,6 +274,8 @@ json_t *turn_user_new (const json_t *request);
 //  argos_agent_images.c
 //  Fetches the images that the conversation shows, while the turn is loading; then turn_acquire.
 void turn_fetch_images (turn_t *self, argos_turn_event_t event);
+//  A stop waits for none of them.
+void turn_skip_images (turn_t *self);
 //  What the model gets of them in this call, new; for argos_messages_repair.
 json_t *turn_images (const turn_t *self);
 //  Whether there is one to be shown.

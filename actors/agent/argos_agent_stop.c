@@ -95,8 +95,10 @@ turn_mail (turn_t *self, const argos_peer_msg_t *msg)
     mail_t *mail = s_add_mail (self, msg);
     if (!mail)
         return;
-    if (mail->own && self->state == ARGOS_TURN_LOADING)
+    if (mail->own && self->state == ARGOS_TURN_LOADING) {
+        turn_skip_images (self);
         return; //  What is open is to be known first, so that it can be closed
+    }
     if (mail->own || s_stopping (self))
         turn_event (self, ARGOS_TURN_STOP);
     else

@@ -177,7 +177,8 @@ s_reload (turn_t *self)
     free (self->begun);
     self->begun = NULL;
     json_decref (self->images);
-    self->images = NULL;
+    json_decref (self->fetching);
+    self->images = self->fetching = NULL;
     self->image_bytes = 0;
     json_array_clear (self->rows);
     json_array_clear (self->unknown);

@@ -250,6 +250,7 @@ SCENARIOS = {
     "overflow_for_ever": [error(400, "prompt is too long")],
     # Images: B18
     "image": [OK],
+    "image_silent": [[STALL]],
     "image_refused": [sees(error(400, "Invalid content type. image_url is only supported by certain models.")), OK],
     "image_string": [sees(error(422, "messages[1].content must be a string")), OK],
     "image_no_endpoint": [sees(error(404, "No endpoints found that support image input")), OK],

@@ -60,13 +60,17 @@ def put(chat, data):
 
 def show(chat, words, *files, new=True, sized=True, model="m"):
     """A message with these files; (the delivery, its stored rows)."""
+    send(chat, words, *files, new=new, sized=sized, model=model)
+    data = chat.hear()
+    return data, chat.rows(data["run_id"])
+
+
+def send(chat, words, *files, new=True, sized=True, model="m"):
     chat.chats += new
     header, body, _ = chat.message(words)
     body["model"] = model
     body["attachments"] = [{"blob": put(chat, data), "kind": "image", "name": "seen.png", **({"size": len(data)} if sized else {})} for data in files]
     assert chat.peer.ask(header, body)[0]["type"] == "accepted"
-    data = chat.hear()
-    return data, chat.rows(data["run_id"])
 
 
 def images(body):
@@ -146,3 +150,12 @@ def test_limits(openai, faults):
     body = faults.requests("image")[-1]
     assert images(body) == [[url(data) for data in many[2:]]]
     assert said(body).count("not shown: there are newer ones") == 2
+
+
+def test_a_stop_waits_for_none_of_them(openai):
+    send(openai, "what are these? @image_silent", *[png((number, 0, 0)) + bytes(1000000) for number in range(8)])
+    said = openai.ask("/stop", new=False)
+    while said["text"] != "Stopped.":
+        said = openai.hear()
+    assert openai.run(said["run_id"])["state"] == "cancelled"
+    assert openai.ask("and now? @ok")["text"] == FINE
