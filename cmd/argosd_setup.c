@@ -9,6 +9,7 @@
 
 #include "argos_config.h"
 #include "argos_http_client.h"
+#include "argos_setting.h"
 #include "argos_shell.h"
 
 #include <curl/curl.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define TOKEN_MAX 1024 //  Bytes of a token
+#define BASE_MAX 512   //  Bytes of an address, as the settings have it
 #define WAIT_MS 30000  //  Patience with the platform
 
 static const struct {
@@ -174,7 +176,7 @@ s_write_token (argos_cli_t *self, const char *platform, const char *account, con
 }
 
 static int
-s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup)
+s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup, const char *base_url)
 {
     char key[160];
     bool main_account = strcmp (setup->account, "main") == 0;
@@ -186,17 +188,42 @@ s_write (argos_cli_t *self, const char *platform, const argosd_setup_t *setup)
     snprintf (key, sizeof key,
         main_account ? "platforms.%s.base_url" : "platforms.%s.accounts.%s.base_url", platform,
         setup->account);
-    if (setup->base_url && argos_config_set (self->home, key, json_string (setup->base_url),
-                               self->reason, sizeof self->reason) != 0)
+    if (base_url && argos_config_set (self->home, key, json_string (base_url), self->reason,
+                        sizeof self->reason) != 0)
         return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
     return CLI_OK;
+}
+
+//  Where the settings say that this account's API is, when nobody else has said it. -1: they can't
+//  be read.
+static int
+s_read_base (argos_cli_t *self, const char *platform, argosd_setup_t *setup, char url[BASE_MAX + 1])
+{
+    char path[96];
+    if (setup->base_url)
+        return 0;
+    argos_config_t *config =
+        argos_config_load (self->home, NULL, NULL, self->reason, sizeof self->reason);
+    if (!config)
+        return -1;
+    snprintf (path, sizeof path, "accounts.%s.base_url", setup->account);
+    const char *set = argos_setting_text (config->settings, platform, NULL, path);
+    if (!set && strcmp (setup->account, "main") == 0)
+        set = argos_setting_text (config->settings, platform, NULL, "base_url");
+    if (set && snprintf (url, BASE_MAX + 1, "%s", set) <= BASE_MAX)
+        setup->base_url = url;
+    argos_config_destroy (&config);
+    return 0;
 }
 
 static int
 s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
 {
-    char token[TOKEN_MAX + 1] = "", second[TOKEN_MAX + 1] = "";
+    char token[TOKEN_MAX + 1] = "", second[TOKEN_MAX + 1] = "", base[BASE_MAX + 1];
     const char *platform = platforms[row].platform;
+    const char *wish = setup->base_url; //  Only that one is written down
+    if (s_read_base (self, platform, setup, base) != 0)
+        return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
     if (!self->json)
         fputs (platforms[row].how, stderr);
     if (s_read_token (platforms[row].what, token) != 0)
@@ -207,7 +234,7 @@ s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
     setup->second = second;
     int rc = platforms[row].check (self, setup);
     if (rc == CLI_OK)
-        rc = s_write (self, platform, setup);
+        rc = s_write (self, platform, setup, wish);
     explicit_bzero (token, sizeof token);
     explicit_bzero (second, sizeof second);
     if (rc != CLI_OK)

@@ -164,12 +164,13 @@ def test_place_outlives_the_process(daemon, discord):
 
 def test_setup(daemon, discord):
     """A token that is wrong, an intent that is off, and then one that works."""
-    def setup(token):
-        return subprocess.run([BUILD / "argos", "setup", "discord", "--base-url", discord.url, "--home", daemon.home], capture_output=True,
-                              text=True, input=token + "\n", timeout=60, env={"PATH": "/usr/bin:/bin"}, check=False)
+    def setup(token, *where):
+        return subprocess.run([BUILD / "argos", "setup", "discord", *where, "--home", daemon.home], capture_output=True, text=True,
+                              input=token + "\n", timeout=60, env={"PATH": "/usr/bin:/bin"}, check=False)
     for token, said in (("short", "three parts"), (TOKEN[:-1] + "c", "does not know this token")):
-        done = setup(token)
+        done = setup(token, "--base-url", discord.url)
         assert done.returncode == 1 and said in done.stdout + done.stderr, (done.stdout, done.stderr)
+    (daemon.home / "argos.yaml").write_text(f"platforms:\n  discord:\n    base_url: {discord.url}\n")  # Where it is, the settings say from here on
     discord.app_flags = 0
     done = setup(TOKEN)
     assert done.returncode == 1 and "Message Content Intent" in done.stdout + done.stderr
