@@ -345,8 +345,8 @@ class FakeDiscord(wire.Fake):
         files = {}
         if request.headers.get("content-type", "").startswith("multipart/"):
             parts = request.parts()
-            body = json.loads(parts.pop("payload_json")[1])
-            files = parts
+            body = json.loads(parts.pop("payload_json"))
+            files = {name: (file.name, file.data) for name, file in parts.items()}
             if len(files) > 10 or any(len(data) > 10485760 for _, data in files.values()):
                 raise Refused(413, 40005, "Request entity too large")
         else:

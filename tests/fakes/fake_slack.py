@@ -186,8 +186,8 @@ class FakeSlack(wire.Fake):
             return 200, self.files[request.path.split("/")[2]], {"Content-Type": "application/octet-stream"}
         if request.path.startswith("/upload/"):
             id_ = request.path.split("/")[2]
-            parts = request.parts() if request.headers.get("content-type", "").startswith("multipart/") else {"": ("", request.body)}
-            self.pending[id_]["data"] = next(iter(parts.values()))[1]
+            parts = request.parts() if request.headers.get("content-type", "").startswith("multipart/") else {"": wire.Upload("", "", request.body)}
+            self.pending[id_]["data"] = next(iter(parts.values())).data
             return 200, b"OK", {"Content-Type": "text/plain"}
         method = request.path.rsplit("/api/", 1)[-1].strip("/")
         handler = getattr(self, "api_" + method.replace(".", "_"), None)

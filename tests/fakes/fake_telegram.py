@@ -14,11 +14,10 @@ import random
 import re
 import secrets
 import sys
-import threading
 import time
+import urllib.parse
 
-import fake_http
-from fake_faults import Faults
+import wire
 from fake_telegram_marks import Refused, read, units
 
 REACTIONS = set("👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 "
@@ -310,7 +309,7 @@ class Api:
         value = params.get(name)
         if isinstance(value, str) and value.startswith("attach://"):
             value = params.get(value.removeprefix("attach://"))
-        if isinstance(value, fake_http.Upload):
+        if isinstance(value, wire.Upload):
             if len(value.data) > 50 << 20:
                 raise Refused(413, "Request Entity Too Large")
             return self.world.keep_file(value.data, value.name, value.media_type)
@@ -491,44 +490,64 @@ def new_token():
     return f"{random.randrange(10 ** 8, 10 ** 9)}:AA{secrets.token_hex(16)}x"
 
 
-class FakeTelegram:
+class Faults:
+    """The faults of wire by the names of methods: what this API says when it refuses.
+
+        faults.add("sendMessage|editMessageText", "429:SECONDS", times=2, where=lambda params: ...)
+
+    Actions: `429:SECONDS`, `500`, `502` (an answer that is no JSON), `drop_before` (nothing is applied), `drop_after`, `partial`, `delay:SECONDS`,
+    `hang:SECONDS`, `slow`. `file` is the method of a download.
+    """
+
+    def __init__(self, fake):
+        self.fake = fake
+
+    @staticmethod
+    def rule(action):
+        do, _, number = action.partition(":")
+        if do == "429":
+            return {"do": "status", "status": 429, "headers": {"Retry-After": number},
+                    "body": {"ok": False, "error_code": 429, "description": f"Too Many Requests: retry after {number}",
+                             "parameters": {"retry_after": int(number)}}}
+        if do == "500":
+            return {"do": "status", "status": 500, "body": {"ok": False, "error_code": 500, "description": "Internal Server Error"}}
+        return {"502": {"do": "html", "status": 502}, "drop_before": {"do": "drop"}}.get(do) or \
+            {"do": do, **({"seconds": float(number)} if number else {})}
+
+    def add(self, method, action="", times=None, where=None, rate=None, of=None, seed=0):
+        """times None: for ever. where: a function of the parameters that has to be true. rate: one of these actions by chance."""
+        methods = re.compile(method)
+        rule = {"match": "*", "skip": 0, "times": times,
+                "where": lambda request: methods.fullmatch(request.api_method) and (not where or where(request.params()))}
+        rule.update({"rate": rate, "of": [self.rule(each) for each in of], "random": random.Random(seed)} if of else self.rule(action))
+        rule["name"] = action
+        self.fake.rules.append(rule)
+
+    def clear(self):
+        self.fake.rules.clear()
+
+
+class FakeTelegram(wire.Fake):
     """The server, and the people. Use as a context: a thread of its own, `url` is where it is."""
 
-    def __init__(self, tokens=None, port=0, silent=True):
+    def __init__(self, tokens=None, port=0):
+        super().__init__()
         tokens = tokens or [new_token()]
         self.bots = {token: Bot(token, f"fake{i or ''}_bot") for i, token in enumerate(tokens)}
-        self.chats, self.gone, self.files, self.faults = {}, {}, {}, Faults()
+        self.faults = Faults(self)
+        self.chats, self.gone, self.files = {}, {}, {}
         self.requests = []  # (time, token, method, parameters without files, the fault)
         self.events = []    # ("send"|"edit"|"delete", chat id, message as it was)
         self.refusals = []  # Descriptions
-        self.port, self.silent, self._counter, self.duplicate = port, silent, 0, 0
-        self.changed = threading.Condition()
+        self.port, self._counter, self.duplicate = port, 0, 0
+        self.changed = self.lock
         self.api = Api(self)
-        self.loop = self.thread = None
-
-    #  The thread
 
     def __enter__(self):
-        started = threading.Event()
-
-        async def main():
-            self.server, self.port = await fake_http.serve(self.handle, port=self.port)
-            self.loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-            started.set()
-            await self._end.wait()
-            self.server.close()
-            for task in asyncio.all_tasks():
-                if task is not asyncio.current_task():
-                    task.cancel()
-
-        self.thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
-        self.thread.start()
-        assert started.wait(10)
-        return self
+        return self.start(self.port)
 
     def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self._end.set)
-        self.thread.join(10)
+        self.stop()
 
     @property
     def url(self):
@@ -660,59 +679,44 @@ class FakeTelegram:
 
     #  HTTP
 
-    async def handle(self, request, writer):
+    async def handle(self, request):
+        found = re.fullmatch(r"(/file)?/bot([^/]+)/(.+)", urllib.parse.unquote(request.path))
+        request.token, request.api_path = (found.group(2), found.group(3)) if found else ("", request.path)
+        request.api_method = "file" if found and found.group(1) else request.api_path
+        return await super().handle(request)
+
+    def heard(self, request, rule):
+        if request.api_method not in ("file", "/control"):
+            with self.changed:
+                self.requests.append((time.monotonic(), request.token, request.api_method,
+                                      {name: value for name, value in request.params().items() if not isinstance(value, wire.Upload)}, rule and rule["do"]))
+                self.changed.notify_all()
+
+    async def answer(self, request):
         if request.path == "/control":
-            return fake_http.answer(200, json.dumps(self.control(json.loads(request.body))).encode()), None
-        found = re.fullmatch(r"(/file)?/bot([^/]+)/(.+)", request.path)
-        bot = self.bots.get(found.group(2)) if found else None
-        if found and found.group(1):
-            data = self.files.get(found.group(3).removeprefix("files/")) if bot else None
-            fault = self.faults.pick("file", {})
-            if fault == "drop_before":
-                return None, None
-            return fake_http.answer(200, data[0], "application/octet-stream") if data else fake_http.answer(404, b"{}"), fault
-        method = found.group(3).lower() if found else ""
-        params = request.fields()
-        fault = self.faults.pick(found.group(3) if found else "", params)
-        with self.changed:
-            self.requests.append((time.monotonic(), found.group(2) if found else "", found.group(3) if found else request.path,
-                                  {name: value for name, value in params.items() if not isinstance(value, fake_http.Upload)}, fault))
-            self.changed.notify_all()
-        kind, _, number = (fault or "").partition(":")
-        if kind == "delay":
-            await asyncio.sleep(float(number))
-        if kind == "drop_before":
-            return None, None
-        if kind == "502":
-            return fake_http.answer(502, b"<html>Bad Gateway</html>", "text/html"), None
-        if kind == "hang":
-            await asyncio.sleep(float(number or 3600))
-            return None, None
+            return 200, json.dumps(self.order(json.loads(request.body))).encode()
+        bot, method = self.bots.get(request.token), request.api_method.lower()
+        if method == "file":
+            data = self.files.get(request.api_path.removeprefix("files/")) if bot else None
+            return (200, data[0], {"Content-Type": "application/octet-stream"}) if data else (404, {})
         try:
-            if kind == "429":
-                raise Refused(429, f"Too Many Requests: retry after {number}", retry_after=int(number))
-            if kind == "500":
-                raise Refused(500, "Internal Server Error")
             if not bot:
-                raise Refused(401, "Unauthorized") if found and ":" in found.group(2) else Refused(404, "Not Found")
+                raise Refused(401, "Unauthorized") if ":" in request.token else Refused(404, "Not Found")
             function = getattr(self.api, method, None) if re.fullmatch(r"[a-z]+", method) and method not in HELPERS else None
             if not function:
                 raise Refused(404, "Not Found: method not found")
-            result = function(bot, params)
+            result = function(bot, request.params())
             if asyncio.iscoroutine(result):
                 result = await result
-            status, body, headers = 200, {"ok": True, "result": result}, {}
+            return 200, {"ok": True, "result": result}
         except Refused as refused:
-            status, body = refused.code, {"ok": False, "error_code": refused.code, "description": refused.description}
+            body = {"ok": False, "error_code": refused.code, "description": refused.description}
             if refused.parameters:
                 body["parameters"] = refused.parameters
-            headers = {"Retry-After": refused.parameters["retry_after"]} if "retry_after" in refused.parameters else {}
             self.refusals.append(refused.description)
-        if kind == "drop_after":
-            return None, None
-        return fake_http.answer(status, json.dumps(body).encode(), headers=headers), kind if kind in ("partial", "slow") else None
+            return refused.code, body, {"Retry-After": refused.parameters["retry_after"]} if "retry_after" in refused.parameters else {}
 
-    def control(self, body):
+    def order(self, body):
         """For tests in another language: {"do": "say", ...} and the like."""
         do = body.pop("do")
         if do == "fault":

@@ -1,14 +1,15 @@
 """wire - an HTTP/1.1 server with WebSocket for the fakes, and its faults. Standard library only.
 
 A fake is a Fake with `async answer(request)`; it runs in a thread of its own (start, stop) or as a program (main).
-Everything that came is in `log`; `faults` are rules that are taken one by one:
+Everything that came is in `log`; `rules` are faults that are taken one by one:
 
     {"match": "POST /channels/*/messages", "skip": 1, "times": 2, "do": "status", "status": 429, "body": {...}, "headers": {...}}
 
-With a `rate` and `of` (a list of such rules without `match`) it is one of those, by chance; `times` None is for ever. `met` counts.
+With a `rate` and `of` (a list of such rules without `match`) it is one of those, by chance; `times` None is for ever. `where`, a function of the
+request, has to be true. `met` counts.
 
 do: status (answered so, not handled), drop (cut before it is handled), drop_after (handled, then cut), partial (handled, then half of the answer), hang (handled never,
-connection stays), delay (handled after `seconds`), html (status with a page of a proxy instead of JSON).
+connection stays for `seconds`), delay (handled after `seconds`), slow (handled, and the answer drips), html (status with a page of a proxy instead of JSON).
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import fnmatch
 import hashlib
 import json
 import random
+import re
 import struct
 import sys
 import threading
@@ -26,10 +28,25 @@ import urllib.parse
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
+class Upload:
+    """A file of a multipart body."""
+
+    def __init__(self, name, media_type, data):
+        self.name, self.media_type, self.data = name, media_type, data
+
+
 class Drop(Exception):
     """Cut the connection without an answer, or after this much of one."""
 
     def __init__(self, data=b""):
+        super().__init__()
+        self.data = data
+
+
+class Drip(Exception):
+    """This answer, a few bytes at a time."""
+
+    def __init__(self, data):
         super().__init__()
         self.data = data
 
@@ -51,17 +68,20 @@ class Request:
             return {**self.query, **json.loads(self.body or b"{}")}
         if kind.startswith("application/x-www-form-urlencoded"):
             return {**self.query, **dict(urllib.parse.parse_qsl(self.body.decode(), keep_blank_values=True))}
+        if kind.startswith("multipart/form-data"):
+            return {**self.query, **self.parts()}
         return dict(self.query)
 
     def parts(self):
-        """The parts of multipart/form-data: name -> (file name or None, bytes)."""
+        """The parts of multipart/form-data: name -> text, or Upload of a file."""
         boundary = b"--" + self.headers["content-type"].split("boundary=")[1].strip('"').encode()
         found = {}
         for piece in self.body.split(boundary)[1:-1]:
-            head, _, data = piece.partition(b"\r\n\r\n")
-            words = head.decode().split("name=\"")
-            file_name = head.decode().split("filename=\"")[1].split("\"")[0] if "filename=\"" in head.decode() else None
-            found[words[1].split("\"")[0]] = (file_name, data[:-2])
+            head, _, data = piece[2:-2].partition(b"\r\n\r\n")
+            name = re.search(rb'name="([^"]*)"', head).group(1).decode()
+            file = re.search(rb'filename="?([^";\r\n]*)', head)
+            kind = re.search(rb"(?i)content-type: *([^\r\n]+)", head)
+            found[name] = Upload(file.group(1).decode(), kind.group(1).decode() if kind else "", data) if file else data.decode()
         return found
 
     async def upgrade(self, headers=None):
@@ -159,7 +179,7 @@ class Fake:
     """The base of a fake platform."""
 
     def __init__(self):
-        self.log, self.faults, self.loop, self.server, self.port, self.tasks = [], [], None, None, 0, set()
+        self.log, self.rules, self.loop, self.server, self.port, self.tasks = [], [], None, None, 0, set()
         self.controlled, self.met = False, 0
         self.lock = threading.Condition()
 
@@ -170,27 +190,28 @@ class Fake:
     #  Faults
 
     def fault(self, match, do, **more):
-        self.faults.append({"match": match, "do": do, "skip": 0, "times": 1, **more})
+        self.rules.append({"match": match, "do": do, "skip": 0, "times": 1, **more})
 
     def chance(self, match, rate, of, seed):
         """Of each such request with this probability one of these rules."""
-        self.faults.append({"match": match, "skip": 0, "times": None, "rate": rate, "of": of, "random": random.Random(seed)})
+        self.rules.append({"match": match, "skip": 0, "times": None, "rate": rate, "of": of, "random": random.Random(seed)})
+
+    def heard(self, request, rule):
+        """Told of each request, and of the fault that it meets (None)."""
 
     def taken(self, request):
-        for rule in self.faults:
-            if not fnmatch.fnmatchcase(f"{request.method} {request.path}", rule["match"]):
+        for rule in self.rules:
+            if not fnmatch.fnmatchcase(f"{request.method} {request.path}", rule["match"]) or not rule.get("where", bool)(request):
                 continue
             if rule["skip"] > 0:
                 rule["skip"] -= 1
                 continue
-            if rule["times"] is None:
-                if rule["random"].random() < rule["rate"]:
-                    self.met += 1
-                    return rule["random"].choice(rule["of"])
-            elif rule["times"] > 0:
+            if "of" in rule and rule["random"].random() >= rule["rate"] or rule["times"] == 0:
+                continue
+            if rule["times"] is not None:
                 rule["times"] -= 1
-                self.met += 1
-                return rule
+            self.met += 1
+            return rule["random"].choice(rule["of"]) if "of" in rule else rule
         return None
 
     async def control(self, request):
@@ -203,11 +224,13 @@ class Fake:
         if self.controlled and request.path == "/control":
             return await self.control(request)
         rule = self.taken(request)
+        self.heard(request, rule)
         do = rule["do"] if rule else ""
         if do == "drop":
             raise Drop
         if do == "hang":
-            await asyncio.sleep(3600)
+            await asyncio.sleep(rule.get("seconds", 3600))
+            raise Drop
         if do == "status":
             return rule["status"], rule.get("body", {}), rule.get("headers", {})
         if do == "html":
@@ -220,6 +243,8 @@ class Fake:
         if do == "partial":
             data = self.encode(*answer)
             raise Drop(data[:len(data) // 2])
+        if do == "slow":
+            raise Drip(self.encode(*answer))
         return answer
 
     #  The server
@@ -235,7 +260,11 @@ class Fake:
                 with self.lock:
                     self.log.append(request)
                     self.lock.notify_all()
-                answer = await self.handle(request)
+                try:
+                    answer = await self.handle(request)
+                except Drip as drip:
+                    await self.drip(writer, drip.data)
+                    continue
                 if answer is None or request.upgraded:
                     break
                 writer.write(self.encode(*answer))
@@ -250,6 +279,13 @@ class Fake:
         finally:
             self.tasks.discard(task)
             writer.close()
+
+    @staticmethod
+    async def drip(writer, data):
+        for at in range(0, len(data), 7):
+            writer.write(data[at:at + 7])
+            await writer.drain()
+            await asyncio.sleep(0.002)
 
     @staticmethod
     async def read(reader, writer):
@@ -286,11 +322,11 @@ class Fake:
 
     #  In a thread
 
-    def start(self):
+    def start(self, port=0):
         ready = threading.Event()
 
         async def run():
-            await self.listen()
+            await self.listen(port)
             self.ending = asyncio.Event()
             ready.set()
             await self.ending.wait()

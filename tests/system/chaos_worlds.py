@@ -24,7 +24,7 @@ class Telegram:
         for chat in self.chats:
             self.fake.private(chat, f"P{chat}")
         for method in ("sendMessage|editMessageText|sendChatAction", "getUpdates|getMe|setMyCommands|deleteWebhook"):
-            self.fake.faults.add(method, "", rate=rate, seed=seed,
+            self.fake.faults.add(method, rate=rate, seed=seed,
                                  of=["429:1", "500", "502", "drop_before", "drop_after", "partial", "delay:0.2", "slow"])
         self.settings = f"token: env:TELEGRAM_BOT_TOKEN\n    base_url: {self.fake.url}\n"
         self.env = {"TELEGRAM_BOT_TOKEN": self.fake.bot.token}
@@ -38,10 +38,10 @@ class Telegram:
                 if message["from"]["is_bot"] and "text" in message]
 
     def clear(self):
-        self.fake.faults.clear()
+        self.fake.rules.clear()
 
     def faults_met(self):
-        return sum(self.fake.faults.met.values())
+        return self.fake.met
 
     def end(self):
         self.fake.__exit__()
@@ -62,7 +62,7 @@ class Sockets:
         self.tell(self.chats[number % len(self.chats)], text, 2 if twice else 1)
 
     def clear(self):
-        self.fake.faults.clear()
+        self.fake.rules.clear()
 
     def faults_met(self):
         return self.fake.met
