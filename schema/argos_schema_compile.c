@@ -248,49 +248,14 @@ s_read_allowed (compiler_t *self, const json_t *value, argos_schema_t *node)
     return 0;
 }
 
-//  The subset in which POSIX extended expressions and JSON Schema's agree (schema/README.md)
-
-static const char *
-s_pattern_fault (const char *pattern)
-{
-    bool in_set = false;
-    for (const char *at = pattern; *at; at++) {
-        if (*at == '\\') {
-            if (in_set || !at[1] || !strchr ("^$.|?*+()[]{}/\\-", at[1]))
-                return "a backslash stands before punctuation only, and never in [ ]";
-            at++;
-        }
-        else if (in_set) {
-            if (*at == '[')
-                return "no [ within [ ]";
-            in_set = *at != ']';
-        }
-        else if (*at == '[')
-            in_set = true;
-        else if (*at == '.')
-            return "no unescaped dot";
-        else if (*at == '?' && at > pattern && strchr ("(*+?}", at[-1]))
-            return "no groups that begin with (? and no lazy repetition";
-    }
-    return in_set ? "[ without ]" : NULL;
-}
-
 static int
 s_read_pattern (compiler_t *self, const json_t *value, argos_schema_t *node)
 {
-    const char *pattern = json_string_value (value);
+    const char *pattern = json_string_value (value), *fault = NULL;
     if (!pattern)
         return s_refuse (self, "pattern: expected a string");
-    const char *fault = s_pattern_fault (pattern);
-    if (fault)
-        return s_refuse (self, "pattern: %s", fault);
-    node->pattern = s_alloc (1, sizeof *node->pattern);
-    if (regcomp (node->pattern, pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-        free (node->pattern);
-        node->pattern = NULL;
-        return s_refuse (self, "pattern: not an expression: %s", pattern);
-    }
-    return 0;
+    node->pattern = argos_schema_pattern_new (pattern, &fault);
+    return node->pattern ? 0 : s_refuse (self, "pattern: %s: %s", fault, pattern);
 }
 
 static int
@@ -532,10 +497,7 @@ argos_schema_destroy (argos_schema_t **self_p) //  NOLINT(misc-no-recursion)
     }
     free (self->conditions);
     argos_schema_destroy (&self->items);
-    if (self->pattern) {
-        regfree (self->pattern);
-        free (self->pattern);
-    }
+    argos_schema_pattern_destroy (&self->pattern);
     json_decref (self->allowed);
     free (self->expected);
     free (self);

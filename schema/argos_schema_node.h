@@ -8,7 +8,6 @@
 
 #include "argos_schema.h"
 
-#include <regex.h>
 #include <stdint.h>
 
 //  Kinds of values that a node lets in, as bits
@@ -23,6 +22,18 @@ enum {
     ARGOS_KIND_OBJECT = 64, //  object
     ARGOS_KIND_ANY = 127    //  all of them
 };
+
+typedef struct argos_schema_pattern argos_schema_pattern_t;
+
+//  The expression of that text, in the subset of schema/README.md: compiled once and shared. NULL
+//  when it is none, *ret_fault says why (static). Any thread may call all three.
+argos_schema_pattern_t *argos_schema_pattern_new (const char *text, const char **ret_fault);
+
+//  Gives it back.
+void argos_schema_pattern_destroy (argos_schema_pattern_t **self_p);
+
+//  Whether the text, up to its NUL, matches.
+bool argos_schema_pattern_fits (const argos_schema_pattern_t *self, const char *text);
 
 typedef struct {
     char *name;             //  Member name, owned
@@ -48,7 +59,7 @@ struct argos_schema {
     int64_t min_items, max_items;         //  Array: bounds
     int64_t min_length, max_length;       //  String: bounds in code points
     int64_t max_bytes;                    //  String: bound in bytes
-    regex_t *pattern;                     //  String: compiled pattern, owned; NULL = none
+    argos_schema_pattern_t *pattern;      //  String: what it must match, shared; NULL = anything
     double minimum, maximum;              //  Numbers: bounds, infinite when there are none
     json_t *allowed; //  Array of the values of enum or const, owned; NULL = all
     char *expected;  //  What fits, in words, owned

@@ -99,7 +99,7 @@ s_string_fits (const argos_schema_t *node, const json_t *value)
     }
     //  The expression sees up to a NUL; a string with one inside never fits a pattern
     return !node->pattern ||
-           (strlen (text) == size && regexec (node->pattern, text, 0, NULL, 0) == 0);
+           (strlen (text) == size && argos_schema_pattern_fits (node->pattern, text));
 }
 
 static bool
