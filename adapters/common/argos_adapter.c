@@ -21,6 +21,7 @@
 #define SLOTS 16       //  Deliveries at a time
 #define ASKS_MAX 64    //  Requests at a time
 #define READY_MS 10000 //  The broker has to welcome us within this
+#define QUIET_MS 2000  //  Without work, before memory is given back
 #define TIMERS_MAX 256 //  Served before sockets have their turn
 
 char *
@@ -88,6 +89,23 @@ argos_adapter_timer (argos_adapter_t *self, argos_adapter_timer_t *timer, int64_
     argos_adapter_arm (self);
 }
 
+//  What a burst of calls has taken lies about in pieces: a process that does nothing else gives it
+//  back when it is over. In the broker's process that would hold up others.
+
+static void
+s_on_quiet (void *arg)
+{
+    (void) arg;
+    malloc_trim (0);
+}
+
+void
+argos_adapter_worked (argos_adapter_t *self)
+{
+    if (self->apart)
+        argos_adapter_timer (self, &self->quiet, argos_shell_now () + QUIET_MS);
+}
+
 argos_http_call_t *
 argos_adapter_http (
     argos_adapter_t *self, const argos_http_request_t *request, argos_http_fn *fn, void *arg)
@@ -96,7 +114,7 @@ argos_adapter_http (
         return NULL;
     argos_http_call_t *call =
         argos_http_client_call (self->http, request, fn, arg, argos_shell_now ());
-    argos_adapter_arm (self);
+    argos_adapter_worked (self);
     return call;
 }
 
@@ -203,7 +221,7 @@ argos_adapter_serve (argos_adapter_t *self)
     if (self->serving || *self->problem || self->closing)
         return;
     self->serving = true;
-    malloc_trim (0); //  The start of libraries and schemas has left holes
+    argos_adapter_worked (self); //  The start of libraries and schemas has left holes
     argos_log (ARGOS_LOG_INFO, self->name, "serving", NULL);
     s_serve (self);
     argos_adapter_turns_begin (self);
@@ -431,6 +449,8 @@ s_new (zsock_t *pipe, const argos_adapter_config_t *config)
     self->pipe = pipe;
     self->kind = config->kind;
     self->lock_fd = -1;
+    self->apart = config->link.endpoint != NULL;
+    self->quiet.fn = s_on_quiet;
     self->random = (uint32_t) argos_shell_wall ();
     self->home = argos_adapter_copy (config->home);
     self->settings = json_deep_copy (config->settings);

@@ -110,13 +110,14 @@ struct argos_adapter {
     argos_adapter_task_t *tasks;         //  Waiting for the store
     argos_adapter_ask_t *asks;           //  Requests in hand
     size_t ask_count;                    //  How many
+    bool apart;                          //  Not in the process of the broker
+    argos_adapter_timer_t quiet;         //  Memory that work has left is given back
 };
 
 //  argos_adapter.c
 char *argos_adapter_copy (const char *text); //  New; NULL for NULL
-json_t *argos_adapter_part (const char *type, const char *to, const char *id, const char *key,
-    bool durable, json_t *body); //  {"type",...}, new
 void argos_adapter_arm (argos_adapter_t *self);
+void argos_adapter_worked (argos_adapter_t *self);                         //  Something was in hand
 const char *argos_adapter_member (const json_t *object, const char *name); //  "" = absent
 
 //  argos_adapter_delivery.c

@@ -324,6 +324,9 @@ static void
 s_end (argos_adapter_turn_t *turn)
 {
     turn->ended = true;
+    free (turn->text);
+    turn->text = NULL;
+    turn->size = 0;
     turn->typing.fn = s_on_ended;
     s_follow (turn, false);
     //  An old one that was only read about goes at once

@@ -15,6 +15,7 @@
 #include <utlist.h>
 
 #define CALLS_MAX 256         //  At a time
+#define BUFFER_BYTES 16384L   //  Of a call each way: its own would be four times as large
 #define CONNECTIONS_MAX 16L   //  Idle ones kept
 #define CONNECTION_AGE_S 30L  //  An idle one that is older is not used: it may be dead
 #define TIMEOUT_MS 30000      //  Default for all of a call
@@ -171,6 +172,8 @@ s_set_options (argos_http_call_t *call, const argos_http_request_t *request)
     curl_easy_setopt (easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt (easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt (easy, CURLOPT_NOPROGRESS, 1L);
+    curl_easy_setopt (easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
+    curl_easy_setopt (easy, CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_BYTES);
     curl_easy_setopt (easy, CURLOPT_TIMEOUT_MS, (long) timeout_ms);
     curl_easy_setopt (easy, CURLOPT_CONNECTTIMEOUT_MS, (long) connect_ms);
     curl_easy_setopt (easy, CURLOPT_MAXAGE_CONN, CONNECTION_AGE_S);
