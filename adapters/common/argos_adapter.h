@@ -76,8 +76,10 @@ struct argos_delivery {
 typedef struct {
     const char *chat_id, *thread_id, *reply_to; //  Where; "" = absent
     const char *run_id;                         //  Which run
+    const char *answer_id;                      //  Id of the delivery that will have its answer
     const char *text;                           //  All of it so far
     const char *id;                             //  Of the message, "" = none has been sent yet
+    bool unclear;                               //  Or perhaps one: nobody knows its id
     void *handle;                               //  Private
 } argos_draft_t;
 
@@ -113,10 +115,15 @@ typedef struct {
     //  of others.
     void (*find) (void *self, argos_delivery_t *delivery, json_t *call);
 
+    //  Ask for a draft of this delivery's run that was perhaps sent: answer by
+    //  argos_delivery_draft. NULL = nobody could tell.
+    void (*find_draft) (void *self, argos_delivery_t *delivery);
+
     //  Show that we are writing. NULL = nothing.
     void (*typing) (void *self, const char *chat_id, const char *thread_id);
 
-    //  Send or edit a draft: answer by argos_adapter_drafted with the handle. NULL = no drafts.
+    //  Send or edit a draft: answer by argos_adapter_drafted, or argos_adapter_draft_lost, with the
+    //  handle. NULL = no drafts.
     void (*draft) (void *self, const argos_draft_t *draft);
 
     //  A request: answer by argos_adapter_answer, exactly once.
@@ -221,9 +228,15 @@ void argos_delivery_found (argos_delivery_t *self, json_t *ids); //  NULL = it w
 //  The same by what HTTP says, when there was no answer (phase) or 5xx; true = it was settled so.
 bool argos_delivery_http (argos_delivery_t *self, const argos_http_answer_t *answer);
 
-//  How a draft ended: the id of its message, NULL = it failed; wait_ms > 0: nothing more of this
-//  kind before.
+//  The draft that was asked for: the id of its message, NULL = there is none.
+void argos_delivery_draft (argos_delivery_t *self, const char *id);
+
+//  How a draft ended: the id of its message ("" = it is shown without one, and goes by itself),
+//  NULL = it failed; wait_ms > 0: nothing more of this kind before.
 void argos_adapter_drafted (argos_adapter_t *self, void *handle, const char *id, int64_t wait_ms);
+
+//  Nobody knows whether it is shown. The next one, and find_draft, are told so.
+void argos_adapter_draft_lost (argos_adapter_t *self, void *handle);
 
 //  Answers a request: type is `thread.create.result` ... or `error` with {"code","reason"}; body
 //  stolen.

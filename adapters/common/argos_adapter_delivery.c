@@ -311,19 +311,42 @@ argos_delivery_go (argos_delivery_t *self)
 }
 
 static void
+s_take_draft (argos_delivery_t *self, const char *id, bool kept)
+{
+    self->x->draft_id = argos_adapter_copy (id);
+    self->x->draft_kept = kept;
+    self->draft_id = self->x->draft_id;
+}
+
+void
+argos_delivery_draft (argos_delivery_t *self, const char *id)
+{
+    if (self->adapter->closing)
+        return;
+    if (id && *id)
+        s_take_draft (self, id, false);
+    s_fetch (self);
+    argos_delivery_unref (self);
+}
+
+static void
 s_on_draft (void *arg, const argos_peer_answer_t *answer)
 {
     argos_delivery_t *self = arg;
-    if (self->adapter->closing)
+    const argos_adapter_t *adapter = self->adapter;
+    if (adapter->closing)
         return;
     const json_t *record = json_object_get (answer->body, "record");
     const char *id = argos_adapter_member (json_object_get (record, "value"), "id");
-    if (answer->code == ARGOS_OK && *id) {
-        self->x->draft_id = argos_adapter_copy (id);
-        self->x->draft_kept = true;
-        self->draft_id = self->x->draft_id;
+    bool known = answer->code == ARGOS_OK && *id;
+    if (known)
+        s_take_draft (self, id, true);
+    if (known || !adapter->kind->find_draft || answer->code == ARGOS_NO_PEER)
+        s_fetch (self);
+    else {
+        self->x->pending++;
+        adapter->kind->find_draft (adapter->platform, self);
     }
-    s_fetch (self);
     argos_delivery_unref (self);
 }
 
@@ -342,13 +365,13 @@ s_ask (argos_delivery_t *self, const char *what, const char *id, argos_peer_answ
     }
 }
 
-//  Whether this is the answer of a run whose draft becomes it.
+//  Whether this is the answer of a run, or why it has none: its draft becomes it.
 
 static void
 s_read (argos_delivery_t *self)
 {
     const char *id = NULL;
-    bool answer = *self->run_id && strcmp (self->kind, "answer") == 0 &&
+    bool answer = *self->run_id && strcmp (self->kind, "notice") != 0 &&
                   strcmp (self->op, "send") == 0 && argos_adapter_drafts (self->adapter);
     int known = answer ? argos_adapter_turns_take (self->adapter, self->run_id, self, &id) : 1;
     if (known == 0)
@@ -357,11 +380,8 @@ s_read (argos_delivery_t *self)
         s_ask (self, "draft", self->run_id, s_on_draft);
         return;
     }
-    if (id) {
-        self->x->draft_id = argos_adapter_copy (id);
-        self->x->draft_kept = true;
-        self->draft_id = self->x->draft_id;
-    }
+    if (id)
+        s_take_draft (self, id, true);
     s_fetch (self);
 }
 

@@ -51,6 +51,7 @@ struct argos_adapter_turn {
     bool busy;                           //  A draft is on its way
     bool dirty;                          //  There is more than is shown
     bool old;                            //  It began before us: there may be a record of its draft
+    bool unclear;                        //  A draft was perhaps sent, and its id is not known
     bool running, ended, followed;       //  What is known of the turn
     int failures;                        //  Drafts that have failed
     int64_t next_ms;                     //  No draft before
@@ -140,8 +141,8 @@ void argos_adapter_turns_begin (argos_adapter_t *self); //  Follow them
 void argos_adapter_turns_free (argos_adapter_t *self);
 bool argos_adapter_drafts (const argos_adapter_t *self);
 
-//  The delivery of a run's answer takes its draft over: 1 = *ret_id is its message (or NULL), 0 =
-//  wait for argos_delivery_go, -1 = nothing is known of that run.
+//  The delivery of a run's answer takes its draft over: 1 = *ret_id is its message (NULL = it has
+//  none), 0 = wait for argos_delivery_go, -1 = it may have one that is not known here.
 int argos_adapter_turns_take (
     argos_adapter_t *self, const char *run_id, argos_delivery_t *delivery, const char **ret_id);
 

@@ -4,7 +4,9 @@
 //  Invariant: a turn is known from its first word until its answer has taken the draft, or a while
 //  after its end; of each turn at most one draft is on its way, and a newer text waits for it, so
 //  that edits fold into one. Nothing here is promised: a draft that fails is left as it is, and
-//  after three failures the turn has none. Limits: 1,024 turns, 64 KiB of text of each.
+//  after three failures the turn has none. A first draft that was perhaps sent (by a life before
+//  this one, too) is `unclear` until its id is known: the platform, or who delivers the answer, is
+//  told. Limits: 1,024 turns, 64 KiB of text of each.
 
 #include "argos_adapter_priv.h"
 
@@ -138,6 +140,7 @@ s_on_looked (void *arg, const argos_peer_answer_t *answer)
     turn->old = false;
     if (answer->code == ARGOS_OK && *id && !turn->id)
         turn->id = argos_adapter_copy (id);
+    turn->unclear = !turn->id;
     s_arrived (turn);
 }
 
@@ -175,12 +178,16 @@ s_on_draft (void *arg)
         s_arm_draft (turn);
         return;
     }
+    char answer_id[ARGOS_ID_MAX + 1];
+    snprintf (answer_id, sizeof answer_id, "%s.answer", turn->run_id);
     argos_draft_t draft = { .chat_id = turn->chat_id,
         .thread_id = turn->thread_id,
         .reply_to = turn->reply_to,
         .run_id = turn->run_id,
+        .answer_id = answer_id,
         .text = turn->text,
         .id = turn->id ? turn->id : "",
+        .unclear = turn->unclear,
         .handle = turn };
     turn->busy = true;
     turn->dirty = false;
@@ -209,6 +216,8 @@ argos_adapter_drafted (argos_adapter_t *self, void *handle, const char *id, int6
     turn->busy = false;
     if (self->closing)
         return;
+    if (id)
+        turn->unclear = false;
     if (id && *id && !turn->id) {
         turn->id = argos_adapter_copy (id);
         s_keep (turn);
@@ -218,6 +227,14 @@ argos_adapter_drafted (argos_adapter_t *self, void *handle, const char *id, int6
         turn->next_ms = now + wait_ms;
     s_arrived (turn);
     argos_adapter_arm (self);
+}
+
+void
+argos_adapter_draft_lost (argos_adapter_t *self, void *handle)
+{
+    argos_adapter_turn_t *turn = handle;
+    turn->unclear = !turn->id;
+    argos_adapter_drafted (self, handle, NULL, 0);
 }
 
 int
@@ -234,8 +251,8 @@ argos_adapter_turns_take (
         turn->waiter = delivery;
         return 0;
     }
-    if (!turn->id)
-        return -1; //  Perhaps one of a life before this
+    if (turn->old || turn->unclear)
+        return -1;
     *ret_id = turn->id;
     return 1;
 }

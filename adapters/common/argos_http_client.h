@@ -101,4 +101,12 @@ const char *argos_http_answer_header (const argos_http_answer_t *answer, const c
 //  call: no loopback, private, link-local, multicast or other special address. Pure.
 bool argos_http_address_public (const unsigned char *address, size_t size);
 
+//  Whether nobody knows what became of the call: it broke after it had left, or 5xx.
+static inline bool
+argos_http_unclear (const argos_http_answer_t *answer)
+{
+    return answer->phase == ARGOS_HTTP_UNKNOWN ||
+           (answer->phase == ARGOS_HTTP_ANSWERED && answer->status / 100 == 5);
+}
+
 #endif

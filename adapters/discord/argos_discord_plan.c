@@ -31,12 +31,12 @@ s_mentions (void)
     return json_pack ("{s:[],s:b}", "parse", "replied_user", 0);
 }
 
-static json_t *
-s_nonce (const argos_delivery_t *delivery, size_t index)
+json_t *
+dc_nonce (const char *delivery_id, size_t index)
 {
     char text[400], hex[25];
     unsigned char hash[12 + 4];
-    snprintf (text, sizeof text, "%.300s/%zu", delivery->id, index);
+    snprintf (text, sizeof text, "%.300s/%zu", delivery_id, index);
     crypto_generichash (hash, sizeof hash, (const unsigned char *) text, strlen (text), NULL, 0);
     sodium_bin2hex (hex, sizeof hex, hash, 12);
     return json_string (hex);
@@ -53,21 +53,28 @@ s_call (const argos_delivery_t *delivery, const char *method, const char *what, 
     return call;
 }
 
+void
+dc_put_reply (
+    discord_t *self, const char *thread_id, const char *reply_to, size_t index, json_t *params)
+{
+    const char *mode =
+        json_string_value (argos_adapter_setting (self->adapter, "reply_to_mode", false));
+    bool refers = mode && strcmp (mode, "all") == 0;
+    if (!mode || strcmp (mode, "first") == 0)
+        refers = index == 0 && !*thread_id;
+    if (refers && *reply_to)
+        json_object_set_new (params, "message_reference",
+            json_pack ("{s:s,s:b}", "message_id", reply_to, "fail_if_not_exists", 0));
+}
+
 //  A new message with this text (may be empty) at the end of the plan
 static json_t *
 s_add_message (discord_t *self, const argos_delivery_t *delivery, json_t *plan, const char *text)
 {
-    const char *mode =
-        json_string_value (argos_adapter_setting (self->adapter, "reply_to_mode", false));
     size_t index = json_array_size (plan);
     json_t *params = json_pack ("{s:s,s:o,s:o,s:b}", "content", text, "allowed_mentions",
-        s_mentions (), "nonce", s_nonce (delivery, index), "enforce_nonce", 1);
-    bool refers = mode && strcmp (mode, "all") == 0;
-    if (!mode || strcmp (mode, "first") == 0)
-        refers = index == 0 && !*delivery->thread_id;
-    if (refers && *delivery->reply_to)
-        json_object_set_new (params, "message_reference",
-            json_pack ("{s:s,s:b}", "message_id", delivery->reply_to, "fail_if_not_exists", 0));
+        s_mentions (), "nonce", dc_nonce (delivery->id, index), "enforce_nonce", 1);
+    dc_put_reply (self, delivery->thread_id, delivery->reply_to, index, params);
     json_t *call = s_call (delivery, "POST", "send",
         json_sprintf ("/channels/%s/messages", s_target (delivery)), params, true);
     json_array_append_new (plan, call);

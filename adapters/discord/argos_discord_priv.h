@@ -91,6 +91,9 @@ void dc_join_thread (discord_t *self, const char *id);
 json_t *dc_place (const discord_t *self); //  Our cursor now, new
 
 //  argos_discord_plan.c, argos_discord_send.c
+json_t *dc_nonce (const char *delivery_id, size_t index); //  Of its message of that number, new
+void dc_put_reply (
+    discord_t *self, const char *thread_id, const char *reply_to, size_t index, json_t *params);
 json_t *dc_plan (void *self, const argos_delivery_t *delivery, char *error, size_t size);
 void dc_deliver (void *self, argos_delivery_t *delivery, json_t *call, bool again);
 void dc_draft (void *self, const argos_draft_t *draft);

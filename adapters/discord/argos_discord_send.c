@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_MAX 10   //  Of a call
-#define DRAFT_MAX 1990 //  Characters of a draft, its beginning
+#define FILES_MAX 10     //  Of a call
+#define DRAFT_MAX 1990   //  Characters of a draft, its beginning
+#define CURSOR " \u258C" //  Behind what is still being written
+#define ANEW_INDEX 1000  //  In the nonce of what is sent instead of an edit
 
 //  A call under way
 
@@ -30,10 +32,34 @@ s_as_new (const s_send_t *self)
 {
     const argos_delivery_t *delivery = self->delivery;
     const char *target = *delivery->thread_id ? delivery->thread_id : delivery->chat_id;
-    return json_pack ("[{s:s,s:o,s:O,s:b,s:o}]", "method", "POST", "path",
-        json_sprintf ("/channels/%s/messages", target), "params",
-        json_object_get (self->call, "params"), "once", 1, "bucket",
+    json_t *params = json_deep_copy (json_object_get (self->call, "params"));
+    json_object_set_new (params, "nonce", dc_nonce (delivery->id, ANEW_INDEX + delivery->index));
+    json_object_set_new (params, "enforce_nonce", json_true ());
+    return json_pack ("[{s:s,s:o,s:o,s:b,s:o}]", "method", "POST", "path",
+        json_sprintf ("/channels/%s/messages", target), "params", params, "once", 1, "bucket",
         json_sprintf ("%s/send", target));
+}
+
+//  What came back for its nonce is the draft of this answer, whose id nobody knew: it gets the text
+static json_t *
+s_as_edit (const s_send_t *self, const char *id)
+{
+    const json_t *params = json_object_get (self->call, "params");
+    return json_pack ("[{s:s,s:o,s:{s:O,s:O},s:b,s:O,s:s}]", "method", "PATCH", "path",
+        json_sprintf ("%s/%s", dc_member (self->call, "path"), id), "params", "content",
+        json_object_get (params, "content"), "allowed_mentions",
+        json_object_get (params, "allowed_mentions"), "once", 0, "bucket",
+        json_object_get (self->call, "bucket"), "id", id);
+}
+
+static bool
+s_is_draft (const s_send_t *self, const json_t *message)
+{
+    const char *content = dc_member (message, "content");
+    size_t size = strlen (content), cursor = strlen (CURSOR);
+    return self->delivery->index == 0 && strcmp (dc_member (self->call, "method"), "POST") == 0 &&
+           size >= cursor && strcmp (content + size - cursor, CURSOR) == 0 &&
+           strcmp (content, dc_member (json_object_get (self->call, "params"), "content")) != 0;
 }
 
 //  The same message without what it answers
@@ -96,7 +122,10 @@ s_on_answer (void *arg, const dc_answer_t *answer)
         bool message = strcmp (dc_member (self->call, "method"), "DELETE") != 0 && *id;
         if (message && *self->delivery->thread_id)
             dc_join_thread (self->discord, self->delivery->thread_id);
-        argos_delivery_sent (self->delivery, message ? json_string (id) : NULL);
+        if (s_is_draft (self, answer->body))
+            argos_delivery_replace (self->delivery, s_as_edit (self, id));
+        else
+            argos_delivery_sent (self->delivery, message ? json_string (id) : NULL);
     }
     else if (answer->wait_ms > 0)
         argos_delivery_later (self->delivery, answer->wait_ms);
@@ -171,9 +200,13 @@ static void
 s_on_draft (void *arg, const dc_answer_t *answer)
 {
     s_draft_t *self = arg;
+    argos_adapter_t *adapter = self->discord->adapter;
     const char *id = answer->ok ? dc_member (answer->body, "id") : self->id;
     bool good = *id && (answer->ok || answer->wait_ms > 0);
-    argos_adapter_drafted (self->discord->adapter, self->handle, good ? id : NULL, answer->wait_ms);
+    if (!good && argos_http_unclear (answer->http))
+        argos_adapter_draft_lost (adapter, self->handle);
+    else
+        argos_adapter_drafted (adapter, self->handle, good ? id : NULL, answer->wait_ms);
     free (self);
 }
 
@@ -193,8 +226,14 @@ dc_draft (void *arg, const argos_draft_t *given)
     snprintf (
         path, sizeof path, "/channels/%.24s/messages%s%s", target, *self->id ? "/" : "", self->id);
     json_t *params = json_pack ("{s:o,s:{s:[],s:b}}", "content",
-        json_sprintf ("%.*s \u258C", (int) size, given->text), "allowed_mentions", "parse",
+        json_sprintf ("%.*s" CURSOR, (int) size, given->text), "allowed_mentions", "parse",
         "replied_user", 0);
+    //  The nonce of the answer: one that was perhaps sent is found, by the next draft or by it
+    if (!*self->id) {
+        json_object_set_new (params, "nonce", dc_nonce (given->answer_id, 0));
+        json_object_set_new (params, "enforce_nonce", json_true ());
+        dc_put_reply (discord, given->thread_id, given->reply_to, 0, params);
+    }
     if (!dc_api (discord, *self->id ? "PATCH" : "POST", path, params, NULL, s_on_draft, self)) {
         argos_adapter_drafted (discord->adapter, self->handle, NULL, 0);
         free (self);

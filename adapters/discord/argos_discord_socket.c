@@ -141,6 +141,9 @@ s_on_ready (discord_t *self, const json_t *data)
     if (app && !(json_integer_value (json_object_get (app, "flags")) & (3 << 18)))
         argos_log (ARGOS_LOG_WARN, argos_adapter_name (self->adapter), "messages may be empty",
             "hint=\"turn on Message Content Intent in the developer portal\"");
+    //  A process that is killed before a message comes has to find the session that heard it
+    if (argos_inbox_count (self->inbox) == 0)
+        argos_adapter_store (self->adapter, NULL, self->cursor, dc_place (self), NULL, NULL);
     dc_event (self, DC_READY);
 }
 

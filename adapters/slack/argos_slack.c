@@ -200,6 +200,7 @@ const argos_platform_t argos_slack = {
     .plan = sl_plan,
     .call = sl_deliver,
     .find = sl_find,
+    .find_draft = sl_find_draft,
     .typing = s_typing,
     .draft = sl_draft,
     .ask = sl_ask,

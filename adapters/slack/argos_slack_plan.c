@@ -21,11 +21,11 @@
 #define SECTION_MAX 2900 //  Characters of a text with buttons below
 
 void
-sl_mark (const argos_delivery_t *delivery, size_t index, char mark[static 33])
+sl_mark (const char *delivery_id, size_t index, char mark[static 33])
 {
     char text[400];
     unsigned char hash[16];
-    snprintf (text, sizeof text, "%.300s/%zu", delivery->id, index);
+    snprintf (text, sizeof text, "%.300s/%zu", delivery_id, index);
     crypto_generichash (hash, sizeof hash, (const unsigned char *) text, strlen (text), NULL, 0);
     sodium_bin2hex (mark, 33, hash, sizeof hash);
 }
@@ -44,7 +44,7 @@ static json_t *
 s_add_message (const argos_delivery_t *delivery, json_t *plan, const char *text)
 {
     char mark[33];
-    sl_mark (delivery, json_array_size (plan), mark);
+    sl_mark (delivery->id, json_array_size (plan), mark);
     json_t *params = json_pack ("{s:s,s:s,s:b,s:b,s:{s:s,s:{s:s}}}", "channel", delivery->chat_id,
         "text", text, "unfurl_links", 0, "unfurl_media", 0, "metadata", "event_type", SL_EVENT,
         "event_payload", "mark", mark);

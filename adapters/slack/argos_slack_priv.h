@@ -89,9 +89,10 @@ void sl_join_thread (slack_t *self, const char *channel, const char *thread);
 
 //  argos_slack_plan.c, argos_slack_send.c
 json_t *sl_plan (void *self, const argos_delivery_t *delivery, char *error, size_t size);
-void sl_mark (const argos_delivery_t *delivery, size_t index, char mark[static 33]);
+void sl_mark (const char *delivery_id, size_t index, char mark[static 33]);
 void sl_deliver (void *self, argos_delivery_t *delivery, json_t *call, bool again);
 void sl_find (void *self, argos_delivery_t *delivery, json_t *call);
+void sl_find_draft (void *self, argos_delivery_t *delivery);
 void sl_draft (void *self, const argos_draft_t *draft);
 
 //  argos_slack_ask.c

@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAFT_MAX 3800 //  Characters of a draft, its beginning
+#define DRAFT_MAX 3800       //  Characters of a draft, its beginning
+#define DRAFT_INDEX SIZE_MAX //  In the mark of a draft: no call of a plan has it
 
 //  A call under way
 
 typedef struct {
     slack_t *slack;             //  Whose
     argos_delivery_t *delivery; //  What for
-    json_t *call;               //  Of the plan
+    json_t *call;               //  Of the plan, NULL = its draft is looked for
     char file[64];              //  Of an upload: its id
 } s_send_t;
 
@@ -47,7 +48,7 @@ s_as_new (const s_send_t *self)
 {
     const argos_delivery_t *delivery = self->delivery;
     char mark[33];
-    sl_mark (delivery, delivery->index, mark);
+    sl_mark (delivery->id, delivery->index, mark);
     json_t *params = json_deep_copy (json_object_get (self->call, "params"));
     json_object_del (params, "ts");
     json_object_set_new (params, "metadata",
@@ -233,11 +234,13 @@ s_on_history (void *arg, const sl_answer_t *answer)
     char mark[33];
     const json_t *message, *found = NULL;
     size_t at;
-    sl_mark (self->delivery, self->delivery->index, mark);
+    sl_mark (self->delivery->id, self->call ? self->delivery->index : DRAFT_INDEX, mark);
     json_array_foreach (json_object_get (answer->body, "messages"), at, message)
         if (s_is_ours (self, message, mark))
             found = message;
-    if (found)
+    if (!self->call)
+        argos_delivery_draft (self->delivery, found ? sl_member (found, "ts") : NULL);
+    else if (found)
         argos_delivery_found (self->delivery, json_string (sl_member (found, "ts")));
     else if (answer->ok)
         argos_delivery_found (self->delivery, NULL);
@@ -246,10 +249,9 @@ s_on_history (void *arg, const sl_answer_t *answer)
     s_free (self);
 }
 
-void
-sl_find (void *arg, argos_delivery_t *delivery, json_t *call)
+static bool
+s_find (slack_t *slack, argos_delivery_t *delivery, json_t *call)
 {
-    slack_t *slack = arg;
     s_send_t *self = calloc (1, sizeof *self);
     if (!self)
         abort ();
@@ -260,9 +262,23 @@ sl_find (void *arg, argos_delivery_t *delivery, json_t *call)
         json_object_set_new (params, "ts", json_string (delivery->thread_id));
     if (sl_api (slack, *delivery->thread_id ? "conversations.replies" : "conversations.history",
             params, true, false, s_on_history, self))
-        return;
+        return true;
     s_free (self);
-    argos_delivery_unknown (delivery, "too many calls at a time");
+    return false;
+}
+
+void
+sl_find (void *arg, argos_delivery_t *delivery, json_t *call)
+{
+    if (!s_find (arg, delivery, call))
+        argos_delivery_unknown (delivery, "too many calls at a time");
+}
+
+void
+sl_find_draft (void *arg, argos_delivery_t *delivery)
+{
+    if (!s_find (arg, delivery, NULL))
+        argos_delivery_draft (delivery, NULL);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -278,9 +294,13 @@ static void
 s_on_draft (void *arg, const sl_answer_t *answer)
 {
     s_draft_t *self = arg;
+    argos_adapter_t *adapter = self->slack->adapter;
     const char *id = answer->ok ? sl_member (answer->body, "ts") : self->id;
     bool good = *id && (answer->ok || answer->wait_ms > 0);
-    argos_adapter_drafted (self->slack->adapter, self->handle, good ? id : NULL, answer->wait_ms);
+    if (!good && argos_http_unclear (answer->http))
+        argos_adapter_draft_lost (adapter, self->handle);
+    else
+        argos_adapter_drafted (adapter, self->handle, good ? id : NULL, answer->wait_ms);
     free (self);
 }
 
@@ -288,6 +308,11 @@ void
 sl_draft (void *arg, const argos_draft_t *given)
 {
     slack_t *slack = arg;
+    //  One that is perhaps there is found with the answer; a second one would stay
+    if (given->unclear) {
+        argos_adapter_drafted (slack->adapter, given->handle, NULL, 0);
+        return;
+    }
     s_draft_t *self = calloc (1, sizeof *self);
     if (!self)
         abort ();
@@ -300,8 +325,14 @@ sl_draft (void *arg, const argos_draft_t *given)
         json_sprintf ("%.*s \u258C", (int) size, given->text), "mrkdwn", 0);
     if (*self->id)
         json_object_set_new (params, "ts", json_string (self->id));
-    else if (*given->thread_id)
-        json_object_set_new (params, "thread_ts", json_string (given->thread_id));
+    else {
+        char mark[33];
+        sl_mark (given->answer_id, DRAFT_INDEX, mark);
+        json_object_set_new (params, "metadata",
+            json_pack ("{s:s,s:{s:s}}", "event_type", SL_EVENT, "event_payload", "mark", mark));
+        if (*given->thread_id)
+            json_object_set_new (params, "thread_ts", json_string (given->thread_id));
+    }
     if (!sl_api (slack, *self->id ? "chat.update" : "chat.postMessage", params, false, true,
             s_on_draft, self)) {
         argos_adapter_drafted (slack->adapter, self->handle, NULL, 0);

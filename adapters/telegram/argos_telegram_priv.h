@@ -47,6 +47,7 @@ struct telegram {
     int64_t held_since;          //  Since when a batch is held open, 0 = none is
     int64_t held_last;           //  Its last update
     bool running;                //  Updates are fetched
+    bool no_previews;            //  The server knows none: drafts are messages
     bool closing;                //  The end has begun
     tg_call_t *calls;            //  All calls under way
     tg_batch_t *batches;         //  All batches that are being stored
@@ -87,6 +88,9 @@ size_t tg_half (const char *text); //  Units of about a half of it
 
 //  argos_telegram_send.c
 void tg_deliver (void *self, argos_delivery_t *delivery, json_t *call, bool again);
+json_t *tg_ids (const json_t *result); //  Of the messages that a call has made: texts, new
+
+//  argos_telegram_draft.c
 void tg_draft (void *self, const argos_draft_t *draft);
 
 //  argos_telegram_webhook.c: NULL with a sentence.

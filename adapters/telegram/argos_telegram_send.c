@@ -17,9 +17,6 @@
 #define AGAIN_TEXT "\u267B\uFE0F (this may be a repetition) " //  Before what was perhaps sent
 #define THREAD_MS 300                                         //  Before a topic is tried again
 #define PARTS_MAX 16                                          //  Files of a call
-#define DRAFT_UNITS 4000                                      //  Of a draft
-#define CURSOR " \u258C"                                      //  Behind what is still being written
-#define GROUP_DRAFT_MS 3000                                   //  Between edits in a group
 
 //  A call under way
 
@@ -40,8 +37,8 @@ s_member (const json_t *object, const char *name)
 //  ------------------------------------------------------------------------------------------------
 //  What was sent
 
-static json_t *
-s_ids (const json_t *result)
+json_t *
+tg_ids (const json_t *result)
 {
     json_t *ids = json_array ();
     const json_t *message;
@@ -79,7 +76,7 @@ s_sent (send_t *self, const json_t *result)
     if (makes && s_is_lost (self, result))
         argos_delivery_refused (self->delivery, "the topic is gone");
     else if (makes)
-        argos_delivery_sent (self->delivery, s_ids (result));
+        argos_delivery_sent (self->delivery, tg_ids (result));
     else if (edits)
         argos_delivery_sent (self->delivery,
             json_sprintf ("%" PRId64, (int64_t) json_integer_value (json_object_get (
@@ -359,60 +356,4 @@ tg_deliver (void *arg, argos_delivery_t *delivery, json_t *call, bool again)
     json_decref (self->call);
     free (self);
     argos_delivery_unsent (delivery, "too many calls at a time");
-}
-
-//  ------------------------------------------------------------------------------------------------
-//  Drafts
-
-typedef struct {
-    telegram_t *telegram; //  Whose
-    void *handle;         //  Of the draft
-    bool group;           //  Edits are dearer there
-    char id[24];          //  Of its message, "" = a new one
-} draft_t;
-
-static void
-s_on_draft (void *arg, const tg_answer_t *answer)
-{
-    draft_t *self = arg;
-    json_t *ids = answer->ok && !*self->id ? s_ids (answer->result) : NULL;
-    const char *made = json_string_value (json_array_get (ids, 0));
-    const char *id = made ? made : *self->id ? self->id : NULL;
-    bool good = answer->ok || answer->error == ARGOS_TG_SAME;
-    int64_t wait_ms = answer->wait_ms > 0 ? answer->wait_ms : self->group ? GROUP_DRAFT_MS : 0;
-    argos_adapter_drafted (
-        self->telegram->adapter, self->handle, good || answer->wait_ms ? id : NULL, wait_ms);
-    json_decref (ids);
-    free (self);
-}
-
-void
-tg_draft (void *arg, const argos_draft_t *given)
-{
-    telegram_t *telegram = arg;
-    draft_t *self = calloc (1, sizeof *self);
-    if (!self)
-        abort ();
-    *self =
-        (draft_t){ .telegram = telegram, .handle = given->handle, .group = *given->chat_id == '-' };
-    snprintf (self->id, sizeof self->id, "%s", given->id);
-    //  Of a text that is too long for one message the beginning is shown
-    json_t *pieces = tg_pieces (given->text, DRAFT_UNITS), *params = json_object ();
-    json_object_update (params, json_array_get (pieces, 0));
-    json_decref (pieces);
-    json_object_set_new (params, "chat_id", tg_chat (telegram, given->chat_id));
-    json_object_set_new (params, "text", json_sprintf ("%s" CURSOR, s_member (params, "text")));
-    if (*self->id)
-        json_object_set_new (params, "message_id", json_integer (strtoll (self->id, NULL, 10)));
-    else {
-        if (*given->thread_id && strcmp (given->thread_id, "1") != 0)
-            json_object_set_new (
-                params, "message_thread_id", json_integer (strtoll (given->thread_id, NULL, 10)));
-        tg_put_reply (telegram, given->chat_id, given->thread_id, given->reply_to, 0, params);
-    }
-    if (!tg_api (telegram, *self->id ? "editMessageText" : "sendMessage", params, true, 0,
-            s_on_draft, self)) {
-        argos_adapter_drafted (telegram->adapter, self->handle, NULL, 0);
-        free (self);
-    }
 }

@@ -477,6 +477,20 @@ class Api:
         self.chat(bot, params)
         return 3
 
+    def sendmessagedraft(self, bot, params):
+        """A preview: shown for a while, no message. A server before 9.3 does not know it."""
+        if not self.world.previews:
+            raise Refused(404, "Not Found: method not found")
+        chat = self.chat(bot, params)
+        if chat.kind != "private":
+            raise bad("method is available only in private chats")
+        if not int(params.get("draft_id", 0)):
+            raise bad("draft_id must be non-zero")
+        if units(str(params.get("text", ""))) > 4096:
+            raise bad("text is too long")
+        self.world.drafts[chat.id, int(params["draft_id"])] = params.get("text", "")
+        return True
+
     def leavechat(self, bot, params):
         chat = self.chat(bot, params)
         if chat.kind == "private":
@@ -539,6 +553,7 @@ class FakeTelegram(wire.Fake):
         self.requests = []  # (time, token, method, parameters without files, the fault)
         self.events = []    # ("send"|"edit"|"delete", chat id, message as it was)
         self.refusals = []  # Descriptions
+        self.previews, self.drafts = False, {}  # Whether sendMessageDraft is known; (chat, number) -> text
         self.port, self._counter, self.duplicate = port, 0, 0
         self.changed = self.lock
         self.api = Api(self)
@@ -631,7 +646,7 @@ class FakeTelegram(wire.Fake):
         self.gone.update(self.chats)
         self.chats.clear()
         self.faults.clear()
-        for known in (self.requests, self.events, self.refusals, self.bot.actions, self.bot.updates):
+        for known in (self.drafts, self.requests, self.events, self.refusals, self.bot.actions, self.bot.updates):
             known.clear()
         self.duplicate, self.api = 0, Api(self)
 

@@ -16,17 +16,21 @@ HTTP_FAULTS = [{"do": "drop"}, {"do": "drop_after"}, {"do": "partial"}, {"do": "
 
 
 class Telegram:
+    """Private chats, and each fifth a group, where a draft is a message: one whose answer is lost, or whose adapter is killed then, stays."""
     mark = "♻️"
+    drafts_may_stay = True
 
     def __init__(self, chats, rate, seed):
         self.fake = FakeTelegram().__enter__()
-        self.lock, self.chats = self.fake.changed, [5000 + number for number in range(chats)]
-        for chat in self.chats:
-            self.fake.private(chat, f"P{chat}")
+        self.fake.previews = True
+        self.lock, self.chats = self.fake.changed, []
+        for number in range(chats):
+            group = number % 5 == 4
+            self.chats.append(self.fake.group(-1001000000000 - number) if group else self.fake.private(5000 + number, f"P{number}"))
         for method in ("sendMessage|editMessageText|sendChatAction", "getUpdates|getMe|setMyCommands|deleteWebhook"):
             self.fake.faults.add(method, rate=rate, seed=seed,
                                  of=["429:1", "500", "502", "drop_before", "drop_after", "partial", "delay:0.2", "slow"])
-        self.settings = f"token: env:TELEGRAM_BOT_TOKEN\n    base_url: {self.fake.url}\n"
+        self.settings = f"token: env:TELEGRAM_BOT_TOKEN\n    base_url: {self.fake.url}\n    require_mention: false\n"
         self.env = {"TELEGRAM_BOT_TOKEN": self.fake.bot.token}
 
     def say(self, number, text, twice):
@@ -50,6 +54,7 @@ class Telegram:
 class Sockets:
     """Discord and Slack: what people say comes by a connection that is also cut now and then."""
     mark = None
+    drafts_may_stay = False
 
     def __init__(self, fake, limited, rate, seed):
         self.fake = fake.start()

@@ -109,6 +109,16 @@ def test_connection_is_resumed(ready, discord):
     assert discord.identifies[1] - discord.identifies[0] >= 5
 
 
+def test_a_draft_that_nobody_saw_sent_becomes_the_answer(ready, discord):
+    """The answer to its call is lost: the next one with its nonce finds it, and nothing stays beside the answer."""
+    direct = discord.direct(ANA)
+    before = len(discord.texts(direct))
+    discord.fault("POST */messages", "drop_after")
+    discord.say(ANA, direct, "!slow 30")
+    discord.until(lambda: any("token30" in text and "\u258c" not in text for text in discord.texts(direct)[before:]))
+    assert len(discord.texts(direct)[before:]) == 1
+
+
 def test_zombie_is_noticed(daemon, discord):
     discord.beat_ms = 500
     daemon.start(env=settings(daemon, discord))

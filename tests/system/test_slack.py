@@ -114,6 +114,16 @@ def test_sends_that_fail(ready, slack):
     assert len(slack.calls("POST */conversations.history")) >= 3
 
 
+def test_a_draft_that_nobody_saw_sent_becomes_the_answer(ready, slack):
+    """The answer to its call is lost: it is found by its mark, and nothing stays beside the answer."""
+    direct = slack.direct(ANA)
+    before = len(slack.texts(direct))
+    slack.fault("POST */chat.postMessage", "drop_after")
+    slack.say(ANA, direct, "!slow 30")
+    slack.until(lambda: any("token30" in text and "\u258c" not in text for text in slack.texts(direct)[before:]))
+    assert len(slack.texts(direct)[before:]) == 1
+
+
 def test_death_while_sending(daemon, slack):
     """Killed between the call and its answer: the next start finds the message and does not send it again."""
     env = settings(daemon, slack)

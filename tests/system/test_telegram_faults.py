@@ -211,6 +211,16 @@ def test_34_edits_fold_into_a_few(ready, telegram):
     assert len(telegram.texts(ANA)) == 1 and 2 <= len(telegram.sent(ANA, "edit")) <= 4  # 3 s of text, an edit each 1.5 s
 
 
+def test_34_in_a_private_chat_drafts_are_previews(daemon, telegram):
+    """They go by themselves: nothing is edited, and nothing can stay beside the answer."""
+    telegram.previews = True
+    begin(daemon, telegram)
+    telegram.say(ANA, "!slow 30")
+    telegram.wait(lambda: any("token30" in text for text in telegram.texts(ANA)))
+    assert len(telegram.texts(ANA)) == 1 and not telegram.sent(ANA, "edit") and any("token" in text for text in telegram.drafts.values())
+    assert daemon.stop() == 0
+
+
 #  D. Connections
 
 def test_41_a_restart_does_not_fight_with_itself(daemon, telegram):
