@@ -1,8 +1,7 @@
 //  argos_asked - what a message does to the questions of its session.
 //
 //  Invariant: a question is settled with the version that was read, in the commit that tells the
-//  turn. "Once" is sent as once. Pure. Limits: a page of records of a session (200, 512 KiB); 16
-//  questions are settled by one message, whoever wants more says it again.
+//  turn. Pure. Limits: a page of records of a session (200, 512 KiB); 16 settled by one message.
 
 #include "argos_asked.h"
 
@@ -20,7 +19,7 @@
 #define BIT(name) ARGOS_FACT_BIT (ARGOS_FACT_##name)
 #define PAGE 200        //  Records of a session that are looked at
 #define SETTLE_MAX 16   //  Questions that one message settles: a commit has 64 parts
-#define WORDS_MAX 280   //  Bytes of the reason of a denial
+#define WORDS_MAX 280   //  Characters of the reason of a denial
 #define TEXT_MAX 16384  //  Bytes of an answer
 #define FASTER_MS 60000 //  An answer of somebody else is news for so long
 #define APPROVAL "approval"
@@ -200,9 +199,10 @@ s_named (const argos_gateway_case_t *gateway, const char *id)
 const char *
 argos_asked_run (const argos_gateway_case_t *gateway)
 {
-    asked_t asked = s_next (gateway, NULL, false, NULL);
-    while (asked.record && !s_is_own (gateway, &asked.question))
+    asked_t asked = { .record = NULL };
+    do
         asked = s_next (gateway, NULL, false, asked.record);
+    while (asked.record && !s_is_own (gateway, &asked.question));
     return asked.record ? asked.question.run_id : "";
 }
 
@@ -370,9 +370,9 @@ argos_cmd_approve (const argos_gateway_case_t *gateway, const char *arguments, j
 void
 argos_cmd_deny (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
-    char reason[WORDS_MAX + 1];
+    char reason[4 * WORDS_MAX + 1];
     bool all = s_take (&arguments, "all");
-    argos_parts_cut (arguments, reason, sizeof reason);
+    argos_parts_cut (arguments, reason, argos_parts_bytes (arguments, WORDS_MAX) + 1);
     s_decide (gateway, DENY, all, reason, parts);
 }
 
@@ -438,8 +438,7 @@ s_press (const argos_gateway_case_t *gateway, json_t *parts)
         argos_cmd_say (gateway, parts, SAY_CLOSED);
 }
 
-//  Whether the text answers that clarify: one of the session takes whatever is said, one of a task
-//  what it offers, and anything when it offers nothing.
+//  One of the session takes whatever is said, one of a task what it offers, or anything if nothing.
 
 static bool
 s_takes (const argos_gateway_case_t *gateway, const argos_question_t *question, bool own)

@@ -250,6 +250,15 @@ s_cancel (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
 //  ---------------------------------------------------------------------------------------------
 //  The command
 
+static void
+s_which (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
+{
+    (void) id;
+    s_answer (gateway, parts,
+        "Usage: /background cancel ID\n/background list shows the ids; /background -- cancel is a "
+        "prompt.");
+}
+
 //  What the first word of the arguments may mean, when what follows fits; anything else is a
 //  prompt.
 
@@ -259,7 +268,9 @@ static const struct {
     void (*handler) (const argos_gateway_case_t *gateway, const char *id, json_t *parts);
 } s_words[] = {
     { "list", false, s_list },
+    { "status", false, s_list },
     { "status", true, s_status },
+    { "cancel", false, s_which },
     { "cancel", true, s_cancel },
 };
 
@@ -278,7 +289,7 @@ s_run_word (const argos_gateway_case_t *gateway, const char *arguments, json_t *
         if (strlen (s_words[i].word) != word || strncasecmp (s_words[i].word, arguments, word) != 0)
             continue;
         if (more || (length > 0) != s_words[i].id || length >= sizeof id)
-            return false;
+            continue;
         memcpy (id, rest, length);
         id[length] = 0;
         s_words[i].handler (gateway, id, parts);

@@ -33,6 +33,16 @@ argos_parts_digest (const char *from, const char *id, char *target)
     sodium_bin2hex (target, ARGOS_DIGEST_SIZE, hash, (ARGOS_DIGEST_SIZE - 1) / 2);
 }
 
+size_t
+argos_parts_bytes (const char *text, size_t count)
+{
+    size_t size = 0;
+    for (; text[size]; size++)
+        if (((unsigned char) text[size] & 0xC0) != 0x80 && !count--)
+            break;
+    return size;
+}
+
 void
 argos_parts_cut (const char *text, char *target, size_t size)
 {

@@ -37,6 +37,9 @@ void argos_parts_out (json_t *parts, const json_t *source, const char *reply_to,
 //  the API, whose answer is the run itself, and when platform and account make no valid name.
 bool argos_parts_service (const json_t *source, char *target);
 
+//  How many bytes the first `count` characters of a text have, or all of them when they are fewer.
+size_t argos_parts_bytes (const char *text, size_t count);
+
 //  Copy text to target, at most size - 1 bytes, never half a character.
 void argos_parts_cut (const char *text, char *target, size_t size);
 

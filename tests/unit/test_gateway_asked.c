@@ -308,6 +308,11 @@ the_reason_of_a_denial_goes_to_the_model_cut (void **state)
     json_t *parts = s_say (&self, OPEN_DOOR, text, facts);
     assert_int_equal (strlen (s_text (s_body (parts, "question.answer"), "text")), 280);
     s_end (&self, parts);
+    for (char *at = text + 6; at < text + 306; at += 2)
+        memcpy (at, "é", 2);
+    parts = s_say (&self, OPEN_DOOR, text, facts); //  150 characters
+    assert_int_equal (strlen (s_text (s_body (parts, "question.answer"), "text")), 300);
+    s_end (&self, parts);
 }
 
 static void
