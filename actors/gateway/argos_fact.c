@@ -40,10 +40,15 @@ s_session (const argos_gateway_case_t *self)
     return *session ? json_pack ("{s:s}", "id", session) : NULL;
 }
 
+//  What the route says already need not be asked: an empty lane is the common case.
+
 static json_t *
 s_lane (const argos_gateway_case_t *self)
 {
     char session[ARGOS_SESSION_ID_MAX + 1];
+    argos_gateway_named (self, session);
+    if (!*session && json_is_true (json_object_get (self->fact[ARGOS_FACT_ROUTE], "idle")))
+        return NULL;
     argos_gateway_session (self, session);
     return *session ? json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", session, "brief", 1)
                     : NULL;

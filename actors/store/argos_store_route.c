@@ -62,6 +62,9 @@ argos_store_route_get (argos_store_t *self, argos_store_unit_t *unit)
     if (argos_store_number (
             self, 0, ARGOS_SQL_ROUTE_TASKS, "s", argos_store_member (unit->body, "key")))
         json_object_set_new (unit->result, "tasks", json_true ());
+    if (session && !argos_store_number (self, 0, ARGOS_SQL_LANE_COUNT, "ssi", "turn",
+                       argos_store_member (route, "session_id"), (int64_t) 1))
+        json_object_set_new (unit->result, "idle", json_true ());
     return true;
 }
 

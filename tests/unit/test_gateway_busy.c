@@ -146,11 +146,48 @@ a_program_is_never_asked_about (void **state)
     json_decref (body);
 }
 
+//  What the route says of an empty lane is not asked again; of a session that is named it says
+//  nothing.
+
+static void
+an_empty_lane_is_not_listed (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *route, *more; //  Result of route.get, more members of the message
+        bool asked;               //  Expected
+    } rows[] = { { ROUTE, "", true },
+        { "{'route':{'session_id':'s1'},'session':{'id':'s1'},'idle':true}", "", false },
+        { "{'route':{'session_id':'s1'},'session':{'id':'s1'},'idle':true}", ",'session_id':'s2'",
+            true } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        snprintf (text, sizeof text,
+            "{'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1'},"
+            "'text':'hello'%s}",
+            rows[i].more);
+        json_t *body = s_json (text), *route = s_json (rows[i].route), *question;
+        json_t *named = s_json ("{'session':{'id':'s2'}}");
+        argos_gateway_policy_t policy;
+        argos_gateway_policy_init (&policy);
+        argos_gateway_case_t gateway = { .policy = &policy, .body = body };
+        gateway.fact[ARGOS_FACT_ROUTE] = route;
+        gateway.fact[ARGOS_FACT_SESSION] = named;
+        argos_fact_t fact = argos_fact_next (&gateway, ARGOS_FACT_BIT (ARGOS_FACT_LANE), &question);
+        assert_int_equal (fact == ARGOS_FACT_LANE, rows[i].asked);
+        json_decref (question);
+        json_decref (body);
+        json_decref (route);
+        json_decref (named);
+    }
+}
+
 int
 main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_row_of_the_table_holds),
+        cmocka_unit_test (an_empty_lane_is_not_listed),
         cmocka_unit_test (a_program_is_never_asked_about),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -12,6 +12,8 @@
 
 #define HOLDER "agent/1"
 
+#define RUN "run_0123456789abcdef0123456789abcdef"
+
 static const char *
 s_end (kit_t *kit, const char *id)
 {
@@ -271,6 +273,35 @@ a_route_knows_where_its_session_goes_on (void **state)
     kit_free (kit);
 }
 
+static void
+a_route_says_whether_anything_goes_on (void **state)
+{
+    (void) state;
+    kit_t *kit = s_kit ();
+    s_leads (kit, "none");
+    assert_null (says_get (kit, "idle"));
+    s_leads (kit, "k");
+    assert_true (json_is_true (says_get (kit, "idle")));
+    assert_null (says_get (kit, "tasks"));
+    int64_t seq = kit_send (kit, "m", "turn", "a", NULL, NULL);
+    s_leads (kit, "k");
+    assert_null (says_get (kit, "idle"));
+    kit_done (kit, HOLDER, seq, kit_lease (kit, seq, HOLDER), 1, 0);
+    s_leads (kit, "k");
+    assert_true (json_is_true (says_get (kit, "idle")));
+    assert_int_equal (says_write (kit, "run.create",
+                          "{'run_id':'" RUN "','owner':'ann','kind':'background','origin':'k'}"),
+        ARGOS_OK);
+    s_leads (kit, "k");
+    assert_true (json_is_true (says_get (kit, "tasks")));
+    assert_int_equal (
+        says_write (kit, "run.finish", "{'run_id':'" RUN "','state':'completed','output':'x'}"),
+        ARGOS_OK);
+    s_leads (kit, "k");
+    assert_null (says_get (kit, "tasks"));
+    kit_free (kit);
+}
+
 int
 main (void)
 {
@@ -284,6 +315,7 @@ main (void)
         cmocka_unit_test (routes_nobody_uses_are_forgotten),
         cmocka_unit_test (a_version_never_comes_again),
         cmocka_unit_test (a_route_knows_where_its_session_goes_on),
+        cmocka_unit_test (a_route_says_whether_anything_goes_on),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
