@@ -199,6 +199,8 @@ s_tell_metrics (s_survey_t *survey)
     s_number (out, "argos_http_connections", "gauge", "Open connections.",
         argos_http_connections (self->http));
     s_number (out, "argos_http_streams", "gauge", "Open streams.", argos_http_streams (self->http));
+    s_number (out, "argos_http_slow_readers_total", "counter",
+        "Streams that were cut because their reader was too slow.", (double) self->slow_readers);
     s_number (out, "argos_http_watched_runs", "gauge", "Runs that are followed.",
         HASH_COUNT (self->watches));
     for (size_t i = 0; survey->body[0] && i < sizeof stored / sizeof *stored; i++)

@@ -116,6 +116,7 @@ struct argos_api {
     size_t subscriptions;        //  Of all watches
     int64_t grace_ms;            //  From a hang-up to the end of the run
     int64_t keepalive_ms;        //  Silence on a stream before a comment
+    uint64_t slow_readers;       //  Let go or cut off since the start
     argos_api_reader_t *quiet;   //  All streams, the one that was written to longest ago first
 };
 

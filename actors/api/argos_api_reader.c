@@ -2,16 +2,22 @@
 //  view), or to answer once with all of it.
 //
 //  Readers are cursors into the log of their watch; they read when their sockets can take more, so
-//  a slow one delays nobody and holds at most one frame. Invariant: a reader is on the list of its
-//  watch and on `quiet` (streams only) until it is freed. One with a view that leaves before the
-//  end gives the run up.
+//  a slow one delays nobody and holds at most one frame. One that lets more than a window wait is
+//  told so and let go, to come back where it was; one that takes nothing at all is cut off after
+//  the silence that is allowed to us. Invariant: a reader is on the list of its watch and on
+//  `quiet` (streams only) until it is freed. One with a view that leaves before the end gives the
+//  run up.
 
 #include "argos_api_priv.h"
+#include "argos_log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define S_BYTES_MAX 16777216 //  Of a view that nobody has taken yet
+#define S_BYTES_MAX 16777216   //  Of a view that nobody has taken yet
+#define S_WINDOW_EVENTS 1024   //  That may have come meanwhile and wait for a reader
+#define S_WINDOW_BYTES 1048576 //  Their frames
 
 struct argos_api_reader {
     argos_api_watch_t *watch;        //  What it reads
@@ -22,7 +28,9 @@ struct argos_api_reader {
     argos_text_t bytes;              //  Of the view, or the rest of a frame that did not fit
     size_t used;                     //  How much of them has gone
     int64_t written;                 //  Monotonic msec of the last bytes
+    int64_t from;                    //  Newest event when it came: it may be as far behind as that
     bool cut;                        //  To be cut off
+    bool slow;                       //  To be let go: it is too far behind
     bool greeted, silent, closing;   //  Said hello; owes a comment; has said that it is over
     argos_api_reader_t *prev, *next; //  On its watch
     argos_api_reader_t *quiet_prev, *quiet_next; //  On argos_api.quiet
@@ -44,6 +52,7 @@ s_reader_new (argos_api_watch_t *watch, argos_api_call_t *call)
     reader->watch = watch;
     reader->req = call->req;
     reader->view = call->view;
+    reader->from = argos_event_log_newest (watch->log);
     call->view = (argos_view_t){ .class = NULL };
     watch->api->attended += reader->view.class != NULL;
     reader->written = argos_shell_now ();
@@ -126,6 +135,21 @@ s_keep (argos_api_reader_t *reader, const char *bytes, size_t size)
     return argos_text_add (&reader->bytes, bytes, size) == 0 ? 1 : -2;
 }
 
+//  The last frame of a reader that is too far behind. It has no id, so that the client comes back
+//  behind what it has taken.
+
+static int
+s_tell_slow (argos_api_reader_t *reader)
+{
+    char text[256];
+    int size = snprintf (text, sizeof text,
+        "data: {\"event\":\"stream.overflow\",\"run_id\":\"%s\",\"timestamp\":%.3f,"
+        "\"reason\":\"slow_reader\"}\n\n",
+        reader->watch->run_id, (double) argos_shell_wall () / 1000.0);
+    reader->closing = true;
+    return s_keep (reader, text, (size_t) size);
+}
+
 //  The same for a stream of events: at most one frame.
 
 static int
@@ -139,6 +163,8 @@ s_next_of_events (argos_api_reader_t *reader)
     }
     if (reader->closing)
         return -1;
+    if (reader->slow)
+        return s_tell_slow (reader);
     int rc = argos_event_next (reader->watch->log, &reader->cursor, &frame, &size);
     if (rc > 0)
         return s_keep (reader, frame, size);
@@ -171,8 +197,8 @@ s_fill (void *arg, char *buffer, size_t max)
         int rc = reader->view.class ? s_next_of_view (reader) : s_next_of_events (reader);
         if (rc <= 0)
             return rc;
-        s_touch (reader);
     }
+    s_touch (reader);
     size_t left = reader->bytes.size - reader->used;
     size_t size = left < max ? left : max;
     memcpy (buffer, reader->bytes.data + reader->used, size);
@@ -244,6 +270,36 @@ s_hung_up (void *arg)
 }
 
 //  --------------------------------------------------------------------------
+//  Slow readers
+
+static void
+s_note_slow (argos_api_reader_t *reader, const char *what)
+{
+    size_t bytes, events = argos_event_log_behind (reader->watch->log, reader->cursor.last, &bytes);
+    reader->watch->api->slow_readers++;
+    argos_log (ARGOS_LOG_WARN, "api", "stream_cut", "run=%s reason=\"%s\" behind=%zu bytes=%zu",
+        reader->watch->run_id, what, events, bytes);
+}
+
+//  Whether more waits for it than may, counted from where it came in; and that is not our fault.
+
+static void
+s_judge (argos_api_reader_t *reader)
+{
+    size_t bytes;
+    int64_t at =
+        reader->cursor.last > reader->cursor.after ? reader->cursor.last : reader->cursor.after;
+    size_t events =
+        argos_event_log_behind (reader->watch->log, at > reader->from ? at : reader->from, &bytes);
+    if (reader->slow || reader->view.class ||
+        (events <= S_WINDOW_EVENTS && bytes <= S_WINDOW_BYTES) ||
+        !argos_http_is_stuck (reader->stream))
+        return;
+    reader->slow = true;
+    s_note_slow (reader, "it is too far behind");
+}
+
+//  --------------------------------------------------------------------------
 //  For the watch
 
 void
@@ -251,8 +307,10 @@ argos_api_readers_wake (argos_api_watch_t *watch)
 {
     argos_api_reader_t *reader, *next;
     DL_FOREACH_SAFE (watch->readers, reader, next) {
-        if (reader->stream)
+        if (reader->stream) {
+            s_judge (reader);
             argos_http_wake (reader->stream);
+        }
         else
             s_collect (reader);
     }
@@ -299,8 +357,14 @@ argos_api_readers_tick (argos_api_t *self, int64_t now)
     argos_api_reader_t *reader = self->quiet;
     while (reader && now - reader->written >= self->keepalive_ms) {
         s_touch (reader);
-        reader->silent = true;
-        argos_http_wake (reader->stream);
+        if (argos_http_is_stuck (reader->stream)) {
+            s_note_slow (reader, "it takes nothing");
+            argos_http_cut (reader->stream);
+        }
+        else {
+            reader->silent = true;
+            argos_http_wake (reader->stream);
+        }
         reader = self->quiet;
     }
 }

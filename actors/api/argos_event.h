@@ -60,6 +60,10 @@ int64_t argos_event_log_end (const argos_event_log_t *self);
 int64_t argos_event_log_newest (const argos_event_log_t *self);
 size_t argos_event_log_count (const argos_event_log_t *self);
 
+//  How many events, and bytes of frames, have come behind number n, whether they are retained or
+//  not.
+size_t argos_event_log_behind (const argos_event_log_t *self, int64_t n, size_t *ret_bytes);
+
 //  A cursor for a reader that has seen everything up to number `after` (-1 = nothing).
 void argos_event_cursor_init (argos_event_cursor_t *self, int64_t after);
 

@@ -33,6 +33,8 @@ typedef struct {
     char *frame;       //  Bytes for the reader, ready
     size_t size;       //  How many
     char *text;        //  TEXT: the segment; else NULL
+    size_t before;     //  Events that came before it
+    size_t bytes;      //  Bytes of their frames
 } s_event_t;
 
 struct argos_event_log {
@@ -41,6 +43,8 @@ struct argos_event_log {
     size_t count;         //  How many
     size_t capacity;      //  Room in events
     size_t bytes;         //  Of frames and texts
+    size_t come;          //  Events that have come
+    size_t come_bytes;    //  Bytes of their frames
     size_t max_events;    //  Limit
     size_t max_bytes;     //  Limit
     int64_t newest;       //  Newest number, -1 = none
@@ -270,6 +274,9 @@ argos_event_log_add (
         self->capacity = self->capacity ? self->capacity * 2 : 16;
         self->events = s_need (realloc (self->events, self->capacity * sizeof *self->events));
     }
+    event.before = self->come++;
+    event.bytes = self->come_bytes;
+    self->come_bytes += event.size;
     self->events[self->count++] = event;
     self->bytes += event.size + (event.text ? event.end : 0);
     self->newest = n;
@@ -301,6 +308,14 @@ s_find (const argos_event_log_t *self, int64_t n)
             low = middle + 1;
     }
     return low;
+}
+
+size_t
+argos_event_log_behind (const argos_event_log_t *self, int64_t n, size_t *ret_bytes)
+{
+    size_t at = s_find (self, n);
+    *ret_bytes = at < self->count ? self->come_bytes - self->events[at].bytes : 0;
+    return at < self->count ? self->come - self->events[at].before : 0;
 }
 
 //  What a reader has after an event.

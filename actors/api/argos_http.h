@@ -107,6 +107,11 @@ argos_http_stream_t *argos_http_stream (argos_http_req_t *req,
     ssize_t (*fill) (void *arg, char *buffer, size_t max), void (*closed) (void *arg), void *arg);
 void argos_http_wake (argos_http_stream_t *stream);
 
+//  Whether the client takes nothing: there are bytes for it, and its socket is full. Cut the
+//  connection; closed is called when the server notices.
+bool argos_http_is_stuck (const argos_http_stream_t *stream);
+void argos_http_cut (argos_http_stream_t *stream);
+
 //  For a request that is answered later: fn is called once if its client hangs up before that; it
 //  must answer still. At most one for each request.
 void argos_http_on_hangup (argos_http_req_t *req, void (*fn) (void *arg), void *arg);

@@ -7,12 +7,15 @@
 
 #include "argos_http_priv.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <utlist.h>
 
-#define S_BLOCK_CHUNKED 64 //  Not used by chunked answers, which fill the connection's own memory
-#define S_BLOCK_PLAIN 2048 //  Bytes asked for at once when the client speaks HTTP/1.0
+#define S_BLOCK_CHUNKED 64  //  Not used by chunked answers, which fill the connection's own memory
+#define S_SEND_BUFFER 65536 //  Bytes of a stream that the kernel keeps for who does not take them
+#define S_BLOCK_PLAIN 2048  //  Bytes asked for at once when the client speaks HTTP/1.0
 
 static const char *const s_fixed[][2] = {
     { "X-Content-Type-Options", "nosniff" },
@@ -163,6 +166,14 @@ s_stream_free (void *cls)
     free (stream);
 }
 
+static int
+s_socket (const argos_http_stream_t *stream)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info (stream->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
 argos_http_stream_t *
 argos_http_stream (argos_http_req_t *req, ssize_t (*fill) (void *arg, char *buffer, size_t max),
     void (*closed) (void *arg), void *arg)
@@ -179,6 +190,8 @@ argos_http_stream (argos_http_req_t *req, ssize_t (*fill) (void *arg, char *buff
     DL_APPEND (req->http->streams, stream);
     req->http->stream_count++;
     argos_http_look (req->http, req->connection, &stream->hangup);
+    const int buffer = S_SEND_BUFFER;
+    (void) setsockopt (s_socket (stream), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     struct MHD_Response *response = MHD_create_response_from_callback (MHD_SIZE_UNKNOWN,
         req->http10 ? S_BLOCK_PLAIN : S_BLOCK_CHUNKED, s_stream_read, stream, s_stream_free);
     if (!response)
@@ -190,6 +203,21 @@ argos_http_stream (argos_http_req_t *req, ssize_t (*fill) (void *arg, char *buff
     (void) MHD_add_response_header (response, "X-Accel-Buffering", "no");
     s_answer (req, 200, response);
     return stream;
+}
+
+bool
+argos_http_is_stuck (const argos_http_stream_t *stream)
+{
+    struct pollfd item = { .fd = s_socket (stream), .events = POLLOUT };
+    return !stream->suspended && poll (&item, 1, 0) == 0;
+}
+
+void
+argos_http_cut (argos_http_stream_t *stream)
+{
+    stream->dead = true;
+    (void) shutdown (s_socket (stream), SHUT_RDWR);
+    argos_http_wake (stream);
 }
 
 void
