@@ -178,11 +178,13 @@ static void
 s_set_api (argosd_peers_t *self, peer_t *peer)
 {
     const argos_config_http_t *http = &self->config->http;
+    const char *named = getenv ("API_SERVER_KEY");
+    const char *key = named && *named ? named : self->home->key;
     peer->fn = argos_api_actor;
     peer->config.api = (argos_api_config_t){ .link = peer->link,
         .host = http->host,
         .port = http->port,
-        .key = *self->home->key ? self->home->key : NULL,
+        .key = *key ? key : NULL,
         .home = self->config->home,
         .tls_cert = http->tls_cert,
         .tls_key = http->tls_key,

@@ -5,6 +5,8 @@
 //  the gateway binds it, in the commit that queues the turn; the stop relies on that.
 
 #include "argos_api_priv.h"
+#include "argos_chat_request.h"
+#include "argos_sampling.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -303,16 +305,25 @@ argos_api_prepare (argos_api_call_t *call)
 static bool
 s_read_request (argos_api_call_t *call)
 {
+    static const char *const s_known[] = { "input", "instructions", "conversation_history",
+        "previous_response_id", "session_id", "model", NULL };
+    char ignored[ARGOS_CHAT_IGNORED_MAX];
     argos_run_problem_t problem;
     size_t size;
     const char *body = argos_http_body (call->req, &size);
     json_t *root = argos_run_request_root (body, size, &problem);
     int rc = root ? argos_run_request_read (root, &call->run, &problem) : -1;
+    if (rc == 0)
+        rc = argos_sampling_read (root, &call->run.sampling, &problem);
+    if (rc == 0)
+        argos_chat_request_ignored (root, s_known, ignored);
     json_decref (root);
     if (rc != 0) {
         argos_api_refuse (call->req, &problem);
         return false;
     }
+    if (*ignored)
+        argos_http_set (call->req, "X-Argos-Ignored", ignored);
     const char *model = json_string_value (call->run.model);
     if (model && strcmp (model, call->api->model) == 0) {
         json_decref (call->run.model);

@@ -19,7 +19,7 @@
 #define READERS 1000 //  On one run
 
 static void
-a_thousand_readers_get_each_delta_and_one_that_does_not_read_delays_nobody (void **state)
+c042_a_thousand_readers_get_each_delta_and_one_that_does_not_read_delays_nobody (void **state)
 {
     (void) state;
     static int fds[READERS];
@@ -79,7 +79,7 @@ a_reader_goes_on_after_the_event_it_names_and_stays_away_after_the_last (void **
 }
 
 static void
-a_stop_that_comes_before_the_gateway_holds (void **state)
+c052_a_stop_that_comes_before_the_gateway_holds (void **state)
 {
     (void) state;
     char path[128], answer[4096] = "";
@@ -98,6 +98,9 @@ a_stop_that_comes_before_the_gateway_holds (void **state)
     assert_int_equal (api_call (self, "GET", path, "", "", answer, sizeof answer), 200);
     assert_non_null (strstr (answer, "\"status\":\"stopping\""));
     assert_int_equal (self->mails, 1);
+    api_finish (self, "x", true); //  The agent returns when it likes, and then it is cancelled
+    assert_int_equal (api_call (self, "GET", path, "", "", answer, sizeof answer), 200);
+    assert_non_null (strstr (answer, "\"status\":\"cancelled\""));
     api_end (self);
 }
 
@@ -217,14 +220,14 @@ main (void)
     (void) setrlimit (RLIMIT_NOFILE, &files);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_reader_goes_on_after_the_event_it_names_and_stays_away_after_the_last),
-        cmocka_unit_test (a_stop_that_comes_before_the_gateway_holds),
+        cmocka_unit_test (c052_a_stop_that_comes_before_the_gateway_holds),
         cmocka_unit_test (a_finished_run_can_not_be_stopped_and_an_unknown_one_is_not_there),
         cmocka_unit_test (the_cap_counts_what_executes_and_forgets_what_has_ended),
         cmocka_unit_test (one_key_makes_one_run),
         cmocka_unit_test (it_stops_with_streams_and_requests_open),
         cmocka_unit_test (a_weak_key_and_a_taken_port_are_refused),
         cmocka_unit_test (
-            a_thousand_readers_get_each_delta_and_one_that_does_not_read_delays_nobody),
+            c042_a_thousand_readers_get_each_delta_and_one_that_does_not_read_delays_nobody),
     };
     int rc = cmocka_run_group_tests (tests, NULL, NULL);
     argos_schema_term ();

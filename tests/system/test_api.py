@@ -261,7 +261,7 @@ def test_c046_c048_unknown_and_finished_runs_can_not_be_stopped(api):
         is_error(api.call("POST", f"/v1/runs/{each}/stop"), 404, "run_not_found")
 
 
-def test_a_queued_run_can_be_stopped(api):
+def test_c049_a_queued_run_can_be_stopped(api):
     first = api.start("!slow 1000", session_id="s")
     second = api.start("hello", session_id="s")
     assert api.call("POST", f"/v1/runs/{second}/stop")[0] == 200
@@ -343,7 +343,7 @@ def test_wrong_paths_and_methods(api):
     assert answer[1]["Allow"] == "GET, POST"
 
 
-def test_large_bodies(api):
+def test_c163_large_bodies(api):
     is_error(api.call("POST", "/v1/runs", {"input": "x", "instructions": "x" * 262145}), 400, "content_too_long")
     is_error(api.call("POST", "/v1/runs", "x" * 10000001), 413, "body_too_large")
     is_error(api.call("POST", "/v1/runs", (b"x" * 100000 for _ in range(101))), 413, "body_too_large")

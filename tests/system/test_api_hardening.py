@@ -40,7 +40,7 @@ GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
     GET + b"X: a\rb", GET + b"X: a\r\n b", GET + b"X: a\r\n b\r\nY: c", GET + b"X: a\nY: c", b"G@T /health HTTP/1.1\r\nHost: localhost",
     b"GET /health HTTP/1.2\r\nHost: localhost", GET + b"no colon",
 ])
-def test_c177_what_is_ambiguous_is_refused_and_closed(shared_argosd, head):
+def test_c164_c177_what_is_ambiguous_is_refused_and_closed(shared_argosd, head):
     answer = raw(shared_argosd.port, head + b"\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 400 ") and b"HTTP/1.1 2" not in answer
 

@@ -27,7 +27,7 @@ def approve(api, run, choice, **more):
 
 
 @one_process
-def test_c057_c060_an_approval_by_run_id(stage):
+def test_c057_c060_c064_an_approval_by_run_id(stage):
     api, agent = stage
     run, turn, (question,) = asked(api, agent, {"text": "Run it with key sk-abcdefghijklmnopqrstuvwxyz012345?"})
     state = api.get(run)
@@ -51,7 +51,7 @@ def test_c057_c060_an_approval_by_run_id(stage):
 
 
 @one_process
-def test_c058_c059_what_is_no_answer(stage):
+def test_c056_c058_c059_what_is_no_answer(stage):
     api, agent = stage
     run, turn, (question,) = asked(api, agent, {"options": [{"id": "once", "label": "Once"}, {"id": "deny", "label": "Deny"}]})
     is_error(approve(api, run, "maybe"), 400, "invalid_approval_choice")
@@ -77,6 +77,30 @@ def test_c055_two_runs_of_a_session_do_not_answer_each_other(stage):
     assert approve(api, run, "always", resolve_all="yes")[2]["resolved"] == 1
     agent.finish(agent.lease(run), "done", [agent.side("question.answer")[1]])
     agent.finish(agent.lease(other), "done")
+
+
+@one_process
+@pytest.mark.parametrize("choices", [["once", "session", "always", "deny"], ["once", "session", "deny"], ["once", "deny"], ["deny"]])
+def test_c056_the_choices_are_those_of_the_question(stage, choices):
+    api, agent = stage
+    run, turn, (question,) = asked(api, agent, {"options": [{"id": name, "label": name} for name in choices]})
+    assert api.stream(run).next()["choices"] == choices
+    for other in {"once", "session", "always", "deny"} - set(choices):
+        is_error(approve(api, run, other), 400, "invalid_approval_choice")
+    assert approve(api, run, choices[-1])[2]["resolved"] == 1
+    agent.finish(agent.lease(run), "done", [agent.side("question.answer")[1]])
+
+
+def test_c062_a_stop_releases_who_waits_for_an_approval(daemon):
+    api = Api(daemon.start())
+    run = api.start('!tool terminal {"command":"rm -rf /tmp/argos-c062/x"}')
+    stream = api.stream(run)
+    while stream.next()["event"] != "approval.request":
+        pass
+    assert api.call("POST", f"/v1/runs/{run}/stop")[2]["status"] == "stopping"
+    assert stream.all()[-1]["event"] == "run.cancelled"
+    is_error(approve(api, run, "once"), 409, "approval_not_active")
+    assert daemon.stop() == 0
 
 
 @one_process

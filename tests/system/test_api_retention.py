@@ -5,7 +5,7 @@ from httpapi import Api, is_error
 pytestmark = own_settings
 
 
-def test_c023_c066_c135_a_run_goes_with_all_that_is_its_own_and_never_before_its_end(daemon):
+def test_c023_c066_c134_c135_a_run_goes_with_all_that_is_its_own_and_never_before_its_end(daemon):
     daemon.home.mkdir(exist_ok=True)
     (daemon.home / "argos.yaml").write_text("runs: {retention_s: 3}\n")
     api = Api(daemon.start())

@@ -249,7 +249,7 @@ a_slow_reader_misses_events_but_no_text (void **state)
 }
 
 static void
-a_full_log_drops_deltas_of_finished_segments_first (void **state)
+c028_a_full_log_drops_deltas_of_finished_segments_first (void **state)
 {
     (void) state;
     seen_t seen;
@@ -391,7 +391,7 @@ main (void)
             a_resumed_reader_whose_place_is_lost_is_told_and_begins_the_segment_again),
         cmocka_unit_test (a_restart_makes_readers_drop_what_is_unfinished),
         cmocka_unit_test (a_slow_reader_misses_events_but_no_text),
-        cmocka_unit_test (a_full_log_drops_deltas_of_finished_segments_first),
+        cmocka_unit_test (c028_a_full_log_drops_deltas_of_finished_segments_first),
         cmocka_unit_test (kept_events_that_had_to_go_are_announced_as_one_gap),
         cmocka_unit_test (the_byte_limit_holds),
         cmocka_unit_test (nothing_follows_the_terminal_event),
