@@ -27,6 +27,7 @@ static const measure_t measures[] = {
     { "turn", bench_turn },
     { "gateway", bench_gateway },
     { "http", bench_http },
+    { "sse", bench_sse },
     { "streams", bench_streams },
     { "chats", bench_chats },
     { "idle", bench_idle },

@@ -70,6 +70,7 @@ void bench_rows (void);
 void bench_turn (void);
 void bench_gateway (void);
 void bench_http (void);
+void bench_sse (void);
 void bench_streams (void);
 void bench_chats (void);
 void bench_idle (void);
