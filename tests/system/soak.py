@@ -1,25 +1,35 @@
-"""A soak of the HTTP interface: posts, readers that read, crawl and leave, chats that are given up, bad requests; then the process must be as large as it was.
+"""A soak of the HTTP interface: posts, readers that read, crawl, take nothing and leave, chats that are given up, bad requests, and wrk
+beside them; then the process must be as large as it was.
 
     python3 tests/system/soak.py [MINUTES]
 
-Every 10 s a line: descriptors, resident memory, what was done. Fails when the fewest descriptors of the last third are more than those
-of the second one, or its memory by more than a tenth and 8 MiB.
+Every 10 s a line. It fails when
+  * the fewest descriptors of the last third are more than 16 above those of the second third (the first one warms up),
+  * the memory of the last third (median of what is the process's own: RssAnon) is more than a twentieth and 2 MiB above that of the second,
+  * when all clients have gone, a stream is still open or more than 16 descriptors are beyond those before the load,
+  * a client has met what it did not expect, or argosd has ended.
 """
 import http.client
 import json
 import os
 import random
+import re
 import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from conftest import Argosd
+from conftest import ROOT, Argosd
 from httpapi import Api
 
 WORKERS = 8
+CONNECTIONS = 16  # Of wrk
+QUIET_S = 60
+KEPT = 16  # Descriptors that may stay open: connections to the model are kept for the next turn, at both ends
+SETTINGS = "runs: {retention_s: 60}\nhttp: {keepalive_s: 5}\nagent: {auto_title: false}\n"
 
 
 class Soak:
@@ -31,7 +41,7 @@ class Soak:
         self.errors = []
 
     def raw(self, path, body):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("POST", path, json.dumps(body), self.api.headers)
         return connection
 
@@ -48,6 +58,18 @@ class Soak:
             if stream.answer.read(7) == b"":
                 break
         stream.close()
+
+    def deaf(self, rng):
+        """A reader that takes nothing of a long answer for a while, and leaves, or is cut."""
+        run = self.api.start("hello " + "y" * 200000)
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            client.settimeout(30)
+            client.connect(("127.0.0.1", self.port))
+            head = f"GET /v1/runs/{run}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.api.daemon.key}\r\n\r\n"
+            client.sendall(head.encode())
+            assert client.recv(64).startswith(b"HTTP/1.1 200")
+            self.over.wait(rng.random() * 12)
 
     def chat(self, rng):
         """A chat whose client hangs up somewhere."""
@@ -77,42 +99,92 @@ class Soak:
     def work(self, seed):
         rng = random.Random(seed)
         while not self.over.is_set():
-            name = rng.choice(["run", "run", "crawl", "chat", "chat", "respond", "wrong", "stop"])
+            name = rng.choice(["run", "run", "crawl", "deaf", "chat", "chat", "respond", "wrong", "stop"])
             try:
                 getattr(self, name)(rng)
             except Exception as error:  # The soak goes on; what went wrong is told at the end
                 self.errors.append(f"{name}: {error!r}")
             self.done[name] = self.done.get(name, 0) + 1
 
+    def metric(self, name):
+        text = self.api.call("GET", "/metrics")[2]
+        return int(float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]))
+
 
 def size(pid):
+    """Descriptors, and KiB of memory that is the process's own."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        rss = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-    return len(os.listdir(f"/proc/{pid}/fd")), rss
+        anonymous = next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+    return len(os.listdir(f"/proc/{pid}/fd")), anonymous
+
+
+def start_wrk(soak, minutes):
+    """wrk reads a run that is kept open, so that it outlives its retention."""
+    held = soak.api.start("!hang")
+    wrk = subprocess.Popen(["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, int(minutes * 60) - 5)}s", "--timeout", "20s", "-s", str(ROOT / "tests/system/soak.lua"),
+                            f"http://127.0.0.1:{soak.port}", "--", held, soak.api.daemon.key], stdout=subprocess.PIPE, text=True)
+    return held, wrk
+
+
+def wait_quiet(soak, pid, before):
+    """All clients have gone: what is left of them, when it has settled or the patience is over."""
+    end = time.monotonic() + QUIET_S
+    while True:
+        streams, descriptors = soak.metric("argos_http_streams"), size(pid)[0]
+        if (streams == 0 and descriptors <= before) or time.monotonic() > end:
+            return streams, descriptors
+        threading.Event().wait(0.5)
+
+
+def verdict(name, good, words):
+    print(f"{'ok    ' if good else 'FAILED'} {name}: {words}", flush=True)
+    return good
+
+
+def judge(soak, samples, before, after, wrk_said):
+    third = max(1, len(samples) // 3)
+    fds, memory = zip(*samples)
+    middle, last = slice(third, 2 * third), slice(-third, None)
+    was, now = statistics.median(memory[middle]), statistics.median(memory[last])
+    errors = re.search(r"Socket errors: (.*)", wrk_said)
+    total = re.search(r"(\d+) requests in", wrk_said)
+    return all([
+        verdict("descriptors", min(fds[last]) <= min(fds[middle]) + 16, f"fewest {min(fds[middle])} in the second third, {min(fds[last])} in the last"),
+        verdict("memory", now <= was * 1.05 + 2048, f"median {was / 1024:.1f} MiB in the second third, {now / 1024:.1f} MiB in the last"),
+        verdict("afterwards", after[0] == 0 and after[1] <= before, f"{after[0]} streams; {before} descriptors before the load, {after[1]} after it"),
+        verdict("wrk", bool(total) and not errors, f"{total[1] if total else 0} requests; socket errors: {errors[1] if errors else 'none'}"),
+        verdict("clients", not soak.errors, f"{sum(soak.done.values())} {json.dumps(soak.done)}; errors: {soak.errors[:5] or 'none'}"),
+    ])
 
 
 def main(minutes):
-    daemon = Argosd(tempfile.mkdtemp(prefix="argos-soak-")).start()
-    soak = Soak(daemon)
+    daemon = Argosd(tempfile.mkdtemp(prefix="argos-soak-"))
+    daemon.home.mkdir(exist_ok=True)
+    (daemon.home / "argos.yaml").write_text(SETTINGS)
+    daemon.start()
+    soak, pid = Soak(daemon), daemon.process.pid
+    soak.api.finish(soak.api.start("warm up"))
+    before = size(pid)[0] + KEPT
+    held, wrk = start_wrk(soak, minutes)
     threads = [threading.Thread(target=soak.work, args=(seed,), daemon=True) for seed in range(WORKERS)]
-    samples, end = [], time.monotonic() + minutes * 60
+    samples, begin, end = [], time.monotonic(), time.monotonic() + minutes * 60
+    print("   min  descriptors  memory  streams  done  errors")
     for thread in threads:
         thread.start()
     while time.monotonic() < end and daemon.process.poll() is None:
         soak.over.wait(min(10, max(0.1, end - time.monotonic())))
-        samples.append(size(daemon.process.pid))
-        print(f"{samples[-1][0]:5} descriptors {samples[-1][1] // 1024:6} MiB  {sum(soak.done.values())} done {len(soak.errors)} errors", flush=True)
+        samples.append(size(pid))
+        print(f"{(time.monotonic() - begin) / 60:6.1f} {samples[-1][0]:12} {samples[-1][1] / 1024:6.1f}M {soak.metric('argos_http_streams'):8} "
+              f"{sum(soak.done.values()):5} {len(soak.errors):7}", flush=True)
     soak.over.set()
     for thread in threads:
         thread.join(60)
-    third = max(1, len(samples) // 3)
-    fds, rss = zip(*samples)
-    middle, last = slice(third, 2 * third), slice(-third, None)
-    flat = min(fds[last]) <= min(fds[middle]) + 16  # The low water: what is open at the moment comes and goes
-    steady = statistics.median(rss[last]) <= statistics.median(rss[middle]) * 1.1 + 8192
+    wrk_said = wrk.communicate(timeout=120)[0]
+    soak.api.call("POST", f"/v1/runs/{held}/stop")
+    after = wait_quiet(soak, pid, before)
+    good = judge(soak, samples, before, after, wrk_said)
     code = daemon.stop()
-    print(json.dumps({"done": soak.done, "errors": soak.errors[:10], "descriptors flat": flat, "memory steady": steady, "exit": code}))
-    return 0 if flat and steady and code == 0 and not soak.errors else 1
+    return 0 if verdict("argosd", code == 0, f"exit code {code}") and good else 1
 
 
 if __name__ == "__main__":
