@@ -5,10 +5,12 @@
 //  explained; files go by the one that has them (file.send), behind the words.
 
 #include "argos_agent_priv.h"
+#include "argos_edits.h"
 #include "argos_reply.h"
 #include "argos_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NOTE_MAX 32768 //  Bytes of a result that is noted elsewhere
@@ -66,6 +68,20 @@ s_note (parts_t *self, const turn_t *turn, const char *said)
         json_pack ("{s:s, s:s, s:s}", "session_id", session, "text", text, "origin", origin));
 }
 
+//  What was said, and below it what was not done: new
+
+static char *
+s_words (const turn_t *turn, const char *said)
+{
+    char *failed = s_is_raw (turn->body) ? NULL : argos_edits_failed (turn->rows, turn->run_id);
+    char *words = NULL;
+    said = said ? said : "";
+    if (asprintf (&words, "%s%s%s", said, failed && *said ? "\n\n" : "", failed ? failed : "") < 0)
+        abort ();
+    free (failed);
+    return words;
+}
+
 void
 parts_answer (parts_t *self, const turn_t *turn, const char *text)
 {
@@ -80,11 +96,12 @@ parts_answer (parts_t *self, const turn_t *turn, const char *text)
         argos_reply_read (&reply, said);
     bool files =
         json_array_size (reply.media) && parts_files (self, turn->body, turn->run_id, reply.media);
-    const char *left = reply.text ? reply.text : "";
-    if (!files || *left)
+    char *words = s_words (turn, files ? reply.text : said);
+    if (!files || *words)
         parts_deliver (self, turn->body, turn->run_id, "answer",
-            parts_words (turn->body, "completed", ""), files ? left : said);
+            parts_words (turn->body, "completed", ""), words);
     else
         parts_over (self, turn->body, turn->run_id, NULL);
+    free (words);
     argos_reply_clear (&reply);
 }

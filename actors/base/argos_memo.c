@@ -324,6 +324,26 @@ s_do (size_t kind, json_t *entries, const json_t *arguments, json_t *result)
     return changed;
 }
 
+//  Whether a record is one that we would write: what somebody else has put there would be lost with
+//  the next note.
+
+static bool
+s_is_ours (const json_t *value)
+{
+    size_t known = 0, k;
+    for (size_t i = 0; i < KINDS; i++) {
+        const json_t *entries = json_object_get (value, s_kinds[i].name), *entry;
+        known += entries != NULL;
+        if (entries &&
+            (!json_is_array (entries) || json_array_size (entries) > ARGOS_MEMO_ENTRIES_MAX))
+            return false;
+        json_array_foreach (entries, k, entry)
+            if (!json_is_string (entry))
+                return false;
+    }
+    return !value || (json_is_object (value) && json_object_size (value) == known);
+}
+
 json_t *
 argos_memo_apply (const json_t *value, const json_t *arguments, json_t **ret_result)
 {
@@ -334,6 +354,13 @@ argos_memo_apply (const json_t *value, const json_t *arguments, json_t **ret_res
         kind++;
     if (kind == KINDS) {
         s_fail (said, json_string ("`target` is memory or user."));
+        *ret_result = said;
+        return NULL;
+    }
+    if (!s_is_ours (value)) {
+        s_fail (said, json_string ("Somebody else has written into these notes, in a form that is "
+                                   "not ours. Nothing was changed, so that it is not lost. The "
+                                   "record of the space `memory` has to be repaired first."));
         *ret_result = said;
         return NULL;
     }

@@ -23,7 +23,7 @@ int argos_memo_key (const json_t *source, char target[static ARGOS_MEMO_KEY_SIZE
 //  Does what the arguments of the tool say: action add, replace or remove, target memory or user,
 //  content, old_text. value is that of the record, NULL = there is none; it is not changed. The
 //  record as it is to be, new; NULL when nothing changes. *ret_result is what the model gets, new:
-//  with "error" when it could not be done.
+//  with "error" when it could not be done; nothing is done to a record that is not of this form.
 json_t *argos_memo_apply (const json_t *value, const json_t *arguments, json_t **ret_result);
 
 //  The system prompt with what the record holds behind it, new; system itself (a new reference or

@@ -57,6 +57,7 @@ class Chat:
         lines = self.say(f"!tool {name} {json.dumps(arguments)}\n!tool attachment {{}}", user).split("\n")
         beside = [line for line in lines if "`blob` is missing" in line]
         lines.remove(beside[0])
+        lines = [line for line in lines if line and not line.startswith("⚠️ Not changed")]  # See test_an_edit_that_failed_...
         return "\n".join(lines)
 
 
@@ -165,6 +166,18 @@ def test_a_task_is_told_what_it_has_read_and_what_changed_since(chat, home):
     for _ in range(2):
         assert "hint" not in of(chat.tool("patch", mode="replace", path=str(path), old_string="zzz", new_string="x"))
     assert "write_file" in of(chat.tool("patch", mode="replace", path=str(path), old_string="zzz", new_string="x"))["hint"]
+
+
+def test_an_edit_that_failed_stands_below_the_answer(chat, home):
+    """B60: whatever the model claims, people read which files were not changed."""
+    path = home / "work.txt"
+    path.write_text("one\n")
+    bad = "!tool patch " + json.dumps({"mode": "replace", "path": str(path), "old_string": "none such", "new_string": "x"})
+    good = "!tool patch " + json.dumps({"mode": "replace", "path": str(path), "old_string": "one", "new_string": "two"})
+    text = chat.say(f"{bad}\n!tool todo {{}}")
+    assert text.split("\n\n")[-1].startswith(f"⚠️ Not changed: {path} (")
+    assert "Not changed" not in chat.say(f"{bad}\n{good}") and path.read_text() == "two\n"
+    assert "Not changed" not in chat.say("!tool todo {}\n!tool todo {}")
 
 
 def test_some_files_are_neither_read_nor_written(chat, home):

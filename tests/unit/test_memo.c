@@ -150,6 +150,30 @@ limits_are_in_characters_with_what_stands_between (void **state)
     }
 }
 
+//  E13: what another program has written there is not overwritten.
+
+static void
+a_record_in_another_form_is_left_alone (void **state)
+{
+    (void) state;
+    static const char *const foreign[] = { "{\"memory\":\"a text\"}", "{\"memory\":[1]}",
+        "{\"user\":[\"a\",{\"b\":1}]}", "{\"memory\":[],\"more\":1}", "{\"memory\":null}",
+        "{\"notes\":[\"a\"]}", "[\"a\"]" };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        json_t *value = json_loads (foreign[i], 0, NULL), *result = NULL;
+        json_t *arguments =
+            json_pack ("{s:s, s:s, s:s}", "action", "add", "target", "memory", "content", "x");
+        assert_non_null (value);
+        assert_null (argos_memo_apply (value, arguments, &result));
+        const char *error = json_string_value (json_object_get (result, "error"));
+        assert_non_null (error);
+        assert_non_null (strstr (error, "Somebody else has written"));
+        json_decref (result);
+        json_decref (arguments);
+        json_decref (value);
+    }
+}
+
 static void
 the_prompt_tells_each_entry_once_and_no_orders (void **state)
 {
@@ -206,6 +230,7 @@ main (void)
         cmocka_unit_test (orders_and_unseen_characters_are_no_notes),
         cmocka_unit_test (entries_are_added_replaced_and_removed),
         cmocka_unit_test (limits_are_in_characters_with_what_stands_between),
+        cmocka_unit_test (a_record_in_another_form_is_left_alone),
         cmocka_unit_test (the_prompt_tells_each_entry_once_and_no_orders),
         cmocka_unit_test (notes_are_of_who_speaks),
     };
