@@ -1,270 +1,18 @@
 //  argos_hooks_actor - see the header.
 //
-//  Invariant: a hook runs at most one program; what waits for it is in its queue. A question is
-//  with one hook at a time, in the order of their names, and is answered once. The settings may
-//  change under way: hooks of the old set run to their end first (s_reload).
-
-#include "argos_hooks_actor.h"
+//  Invariant: the settings may change under way; hooks of the old set run to their end first
+//  (s_reload).
 
 #include "argos_actor.h"
-#include "argos_header.h"
-#include "argos_hook.h"
 #include "argos_hook_event.h"
-#include "argos_log.h"
-#include "argos_shell.h"
-#include "argos_terminal.h"
+#include "argos_hooks_priv.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <utlist.h>
 
-#define NAME "hooks"
-#define QUEUE_MAX 64      //  Events that wait for one hook
-#define QUESTIONS_MAX 64  //  Commands that are asked about at a time
-#define EVENTS_MAX 32     //  Taken from epoll at once
-#define OUTPUT_MAX 65536  //  Bytes of output that are looked at
-#define COMMAND_MAX 12288 //  Bytes of a line for the shell
-
-typedef struct hooks hooks_t;
-
-//  A command that hooks are asked about
-
-typedef struct question {
-    char from[ARGOS_NAME_MAX + 1]; //  Who asked
-    char id[ARGOS_ID_MAX + 1];     //  With which id
-    json_t *event;                 //  What the programs get
-    size_t hook;                   //  The one that has it, or is next
-    int64_t due;                   //  Until then, mono msec
-    struct question *prev, *next;  //  In the list
-} question_t;
-
-typedef struct job {
-    char *input;             //  JSON, for the program
-    question_t *question;    //  NULL = an event
-    struct job *prev, *next; //  In the queue
-} job_t;
-
-typedef struct {
-    hooks_t *hooks;             //  Whose
-    size_t index;               //  Of its argos_hook_t
-    argos_terminal_t *terminal; //  What runs, NULL = nothing
-    job_t *jobs;                //  The first one is what runs
-    size_t count;               //  How many
-    int input_fd;               //  Of what runs, -1 = none
-    bool broken;                //  The first job could not be started: it is over at the next turn
-} runner_t;
-
-struct hooks {
-    zsock_t *pipe;                     //  To the owner
-    argos_shell_t *shell;              //  The loop
-    char *home;                        //  Folder
-    int epoll_fd;                      //  Descriptors of what runs
-    bool ready;                        //  READY has been said
-    bool live;                         //  What was there before us has been passed over
-    bool subscribed;                   //  To the topics
-    bool reload;                       //  Read the folder again once nothing runs
-    argos_hook_t *list;                //  The hooks
-    size_t count;                      //  How many
-    runner_t runners[ARGOS_HOOKS_MAX]; //  One each
-    question_t *questions;             //  Under way
-    size_t question_count;             //  How many
-};
-
-static void s_ask_next (hooks_t *self, question_t *question);
-static void s_start (runner_t *self);
-static void s_arm (hooks_t *self);
-
-//  ------------------------------------------------------------------------------------------------
-//  Questions
-
-static void
-s_answer (hooks_t *self, question_t *question, json_t *body)
-{
-    argos_peer_reply_to (
-        argos_shell_peer (self->shell), question->from, question->id, "hook.command.result", body);
-    DL_DELETE (self->questions, question);
-    self->question_count--;
-    json_decref (question->event);
-    free (question);
-}
-
-static void
-s_job_new (runner_t *self, json_t *event, question_t *question)
-{
-    job_t *job = calloc (1, sizeof *job);
-    char *input = json_dumps (event, JSON_COMPACT);
-    if (!job || !input)
-        abort ();
-    job->input = input;
-    job->question = question;
-    DL_APPEND (self->jobs, job);
-    self->count++;
-    s_start (self);
-}
-
-//  Asks the next hook that wants to hear of it; when there is none, or no time, it may run.
-
-static void
-s_ask_next (hooks_t *self, question_t *question)
-{
-    const char *event = json_string_value (json_object_get (question->event, "event"));
-    for (; question->hook < self->count; question->hook++) {
-        runner_t *runner = &self->runners[question->hook];
-        if (!argos_hook_wants (&self->list[question->hook], event))
-            continue;
-        if (argos_shell_now () >= question->due || runner->count >= QUEUE_MAX)
-            break;
-        s_job_new (runner, question->event, question);
-        return;
-    }
-    if (question->hook < self->count)
-        argos_log (ARGOS_LOG_WARN, NAME, "not asked", "hook=%s event=%s",
-            self->list[question->hook].name, event);
-    s_answer (self, question, json_pack ("{s:s}", "decision", "allow"));
-}
-
-//  What a program has said about a command
-
-static void
-s_decide (runner_t *self, question_t *question, const char *output, bool failed)
-{
-    char reason[256] = "";
-    const char *name = self->hooks->list[self->index].name;
-    json_t *body = failed ? NULL : argos_hook_decision (output, reason, sizeof reason);
-    const char *word = json_string_value (json_object_get (body, "decision"));
-    if (*reason)
-        argos_log (ARGOS_LOG_WARN, NAME, "no decision", "hook=%s reason=\"%s\"", name, reason);
-    if (!word || streq (word, "allow")) {
-        json_decref (body);
-        question->hook++;
-        s_ask_next (self->hooks, question);
-        return;
-    }
-    json_object_set_new (body, "hook", json_string (name));
-    argos_log (ARGOS_LOG_INFO, NAME, "decision", "hook=%s decision=%s", name, word);
-    s_answer (self->hooks, question, body);
-}
-
-//  ------------------------------------------------------------------------------------------------
-//  Programs
-
-static void
-s_job_free (runner_t *self, job_t *job)
-{
-    DL_DELETE (self->jobs, job);
-    self->count--;
-    free (job->input);
-    free (job);
-}
-
-//  Takes the first job out and goes on with what it was about.
-
-static void
-s_over (runner_t *self, const char *output, bool failed)
-{
-    job_t *job = self->jobs;
-    question_t *question = job->question;
-    argos_terminal_destroy (&self->terminal);
-    if (self->input_fd >= 0)
-        close (self->input_fd);
-    self->input_fd = -1;
-    s_job_free (self, job);
-    if (question)
-        s_decide (self, question, output, failed);
-    s_start (self);
-}
-
-//  The input in a file that has no name, which the shell opens for the program. Returns 0 or an
-//  errno.
-
-static int
-s_open_input (runner_t *self, const char *input)
-{
-    size_t size = strlen (input), used = 0;
-    self->input_fd = memfd_create ("argos-hook", MFD_CLOEXEC);
-    while (self->input_fd >= 0 && used < size) {
-        ssize_t done = write (self->input_fd, input + used, size - used);
-        if (done < 0)
-            return errno;
-        used += (size_t) done;
-    }
-    return self->input_fd < 0 ? errno : 0;
-}
-
-//  A word for the shell, as it is.
-
-static void
-s_quote (FILE *out, const char *word)
-{
-    fputc ('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs ("'\\''", out);
-        else
-            fputc (*word, out);
-    fputc ('\'', out);
-}
-
-//  The line for the shell that runs a program with its input. Returns 0 or an errno.
-
-static int
-s_line (runner_t *self, const argos_hook_t *hook, char line[static COMMAND_MAX])
-{
-    int error = s_open_input (self, self->jobs->input);
-    FILE *out = error ? NULL : fmemopen (line, COMMAND_MAX, "w");
-    if (!out)
-        return error ? error : errno;
-    fputs ("exec ", out);
-    s_quote (out, hook->program);
-    fprintf (out, " </proc/%ld/fd/%d", (long) getpid (), self->input_fd);
-    return fclose (out) == 0 ? 0 : errno;
-}
-
-//  Starts the first job, unless something runs. What can't be started is over at the next turn.
-
-static void
-s_start (runner_t *self)
-{
-    const argos_hook_t *hook = &self->hooks->list[self->index];
-    const job_t *job = self->jobs;
-    char line[COMMAND_MAX] = "", reason[256] = "no time is left";
-    if (!job || self->terminal || self->broken)
-        return;
-    int64_t now = argos_shell_now (), patience = hook->timeout_ms;
-    if (job->question && job->question->due - now < patience)
-        patience = job->question->due - now;
-    argos_terminal_task_t task = {
-        .command = line, .workdir = hook->folder, .timeout_ms = patience, .output_max = OUTPUT_MAX
-    };
-    int error = patience > 0 ? s_line (self, hook, line) : 0;
-    if (error)
-        snprintf (reason, sizeof reason, "its input can't be made (errno %d)", error);
-    else if (patience > 0)
-        self->terminal =
-            argos_terminal_new (self->hooks->epoll_fd, &task, now, reason, sizeof reason);
-    self->broken = !self->terminal;
-    if (self->broken)
-        argos_log (
-            ARGOS_LOG_WARN, NAME, "not started", "hook=%s reason=\"%s\"", hook->name, reason);
-    s_arm (self->hooks);
-}
-
-static void
-s_finish (runner_t *self)
-{
-    json_t *result = argos_terminal_result (self->terminal);
-    const char *output = json_string_value (json_object_get (result, "output"));
-    const char *status = json_string_value (json_object_get (result, "status"));
-    json_int_t code = json_integer_value (json_object_get (result, "exit_code"));
-    bool failed = code != 0 || !streq (status, "ok");
-    if (failed)
-        argos_log (ARGOS_LOG_WARN, NAME, "failed", "hook=%s status=%s code=%d output=\"%.200s\"",
-            self->hooks->list[self->index].name, status, (int) code, output);
-    s_over (self, output, failed);
-    json_decref (result);
-}
+#define QUESTIONS_MAX 64 //  Commands that are asked about at a time
+#define EVENTS_MAX 32    //  Taken from epoll at once
 
 //  ------------------------------------------------------------------------------------------------
 //  The folder
@@ -273,7 +21,7 @@ static void
 s_warn (void *arg, const char *sentence)
 {
     (void) arg;
-    argos_log (ARGOS_LOG_WARN, NAME, "warning", "reason=\"%s\"", sentence);
+    argos_log (ARGOS_LOG_WARN, HOOKS_NAME, "warning", "reason=\"%s\"", sentence);
 }
 
 static bool
@@ -293,7 +41,7 @@ s_load (hooks_t *self)
     self->count = argos_hook_load (self->home, &self->list, s_warn, NULL);
     for (size_t i = 0; i < self->count; i++) {
         self->runners[i] = (runner_t){ .hooks = self, .index = i, .input_fd = -1 };
-        argos_log (ARGOS_LOG_INFO, NAME, "hook", "name=%s", self->list[i].name);
+        argos_log (ARGOS_LOG_INFO, HOOKS_NAME, "hook", "name=%s", self->list[i].name);
     }
     if (self->count && !self->subscribed)
         argos_peer_subscribe (argos_shell_peer (self->shell), ARGOS_HOOK_TOPIC, 0);
@@ -318,16 +66,16 @@ s_turn (hooks_t *self)
         runner_t *runner = &self->runners[i];
         if (runner->broken) {
             runner->broken = false;
-            s_over (runner, "", true);
+            runner_over (runner, "", true);
         }
         else if (runner->terminal) {
             argos_terminal_turn (runner->terminal, now);
             if (argos_terminal_over (runner->terminal))
-                s_finish (runner);
+                runner_finish (runner);
         }
     }
     s_reload (self);
-    s_arm (self);
+    hooks_arm (self);
 }
 
 static void
@@ -336,8 +84,8 @@ s_on_due (void *arg)
     s_turn (arg);
 }
 
-static void
-s_arm (hooks_t *self)
+void
+hooks_arm (hooks_t *self)
 {
     int64_t due = INT64_MAX;
     for (size_t i = 0; i < self->count; i++) {
@@ -371,11 +119,11 @@ s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
         return;
     for (size_t i = 0; i < self->count; i++)
         if (argos_hook_wants (&self->list[i], event)) {
-            if (self->runners[i].count < QUEUE_MAX)
-                s_job_new (&self->runners[i], msg->body, NULL);
+            if (self->runners[i].count < HOOKS_QUEUE_MAX)
+                runner_job (&self->runners[i], msg->body, NULL);
             else
-                argos_log (
-                    ARGOS_LOG_WARN, NAME, "dropped", "hook=%s event=%s", self->list[i].name, event);
+                argos_log (ARGOS_LOG_WARN, HOOKS_NAME, "dropped", "hook=%s event=%s",
+                    self->list[i].name, event);
         }
 }
 
@@ -414,7 +162,7 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
         question->hook = self->count; //  Nobody is asked
     DL_APPEND (self->questions, question);
     self->question_count++;
-    s_ask_next (self, question);
+    hooks_ask_next (self, question);
 }
 
 static void
@@ -476,7 +224,7 @@ s_destroy (hooks_t *self)
         if (runner->input_fd >= 0)
             close (runner->input_fd);
         while (runner->jobs)
-            s_job_free (runner, runner->jobs);
+            runner_job_free (runner, runner->jobs);
     }
     question_t *question, *next;
     DL_FOREACH_SAFE (self->questions, question, next) {
@@ -502,7 +250,7 @@ argos_hooks_actor (zsock_t *pipe, void *config)
                                      .on_entry = s_on_entry,
                                      .on_end = s_on_end,
                                      .on_final = s_on_final } };
-    argos_link_apply (&settings->link, NAME, &peer, name);
+    argos_link_apply (&settings->link, HOOKS_NAME, &peer, name);
     self.epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     self.shell = self.epoll_fd < 0 ? NULL : argos_shell_new (pipe, &peer);
     if (self.shell) {
