@@ -7,7 +7,8 @@ Where the acceptance text is shown, by number:
     C.9 175         tests/unit/test_approval.c (unattended, modes)
     C.9 176-179     tests/actor/test_agent_question.c, tests/system/test_approvals.py
     C.9 180, 181    tests/unit/test_terminal_args.c
-    C.9 182, 184-186  tests/actor/test_terminal.c, tests/unit/test_output.c
+    C.9 182-184, 186  tests/actor/test_terminal.c, tests/unit/test_output.c (183: no rewriting, adr/0022)
+    C.9 185         tests/actor/test_terminal.c (allow-list of the environment)
     C26             test_the_shell_goes_on_where_it_was_and_files_are_found_from_there, tests/unit/test_terminal_args.c
     E.12 1-3, 6     tests/unit/test_reads.c; below: test_a_task_is_told..., test_some_files_are_neither...
     E.12 4, 5       tests/unit/test_patch.c, tests/fuzz/fuzz_patch.c; below: test_files_are_read_written_changed_and_found
@@ -168,6 +169,44 @@ def test_a_task_is_told_what_it_has_read_and_what_changed_since(chat, home):
     assert "write_file" in of(chat.tool("patch", mode="replace", path=str(path), old_string="zzz", new_string="x"))["hint"]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_calls_run_side_by_side_when_their_tool_says_so(chat, argosd, together):
+    """B55: of two calls the second is there before the first is answered, or not until then; results stand in the order of the calls."""
+    offered, over, seen = threading.Event(), threading.Event(), []
+
+    def program():
+        held = []
+
+        def reply(one, request):
+            seen.append("end " + request.body["arguments"]["text"])
+            one.reply(request, "tool.result", {"output": request.body["arguments"]["text"].upper(), "status": "ok"})
+
+        with argos.Peer("b-tool", argosd.endpoint) as one:
+            def on_request(request):
+                seen.append("begin " + request.body["arguments"]["text"])
+                held.append(request)
+                while held and (len(held) == 2 or not together or seen[-1].startswith("end")):
+                    reply(one, held.pop())
+
+            one.serve("tool.shout", on_request=on_request, slots=4)
+            one.request("service:tools", "tool.offer", {**OFFER, "parallel": together})
+            offered.set()
+            while not over.is_set():
+                one.next(0.05)
+            one.request("service:tools", "tool.offer", {"name": "shout", "withdraw": True})
+
+    thread = threading.Thread(target=program)
+    thread.start()
+    try:
+        assert offered.wait(30)
+        text = chat.say('!tool shout {"text":"one"}\n!tool shout {"text":"two"}')
+    finally:
+        over.set()
+        thread.join()
+    assert text.index("ONE") < text.index("TWO")
+    assert seen == (["begin one", "begin two", "end two", "end one"] if together else ["begin one", "end one", "begin two", "end two"])
+
+
 def test_an_edit_that_failed_stands_below_the_answer(chat, home):
     """B60: whatever the model claims, people read which files were not changed."""
     path = home / "work.txt"
@@ -273,7 +312,8 @@ def test_pages_are_read_but_none_of_the_own_network(daemon, home):
         assert "without an end" in get(f"{base}/away/for/ever")[0]["error"]
         assert "only http" in get("ftp://example.org/")[0]["error"] and "no address" in get("file:///etc/passwd")[0]["error"] and "secret" in get("http://u:p@example.org/")[0]["error"]
         assert "one to 5" in of(chat.tool("web_extract", urls=[]))["error"]
-        assert of(chat.tool("web_fetch", url=f"{base}/page"))["results"][0]["title"] == "A page"
+        fetched = of(chat.tool("web_fetch", url=f"{base}/page"))
+        assert fetched["results"][0]["title"] == "A page" and "no orders" in fetched["note"]
     server.shutdown()
 
 
