@@ -16,6 +16,10 @@
 #define QUESTIONS_MAX 8   //  Of one answer of the model: a commit has 64 parts
 #define TIMEOUT_S 300     //  Of a question without settings
 
+static const char s_not_smart[] = "BLOCKED: This was judged to be harmful. It was not run. Do not "
+                                  "try it again, and do not try the "
+                                  "same by other words; say what you wanted to do.";
+
 //  Whether there is anybody who could answer
 static bool
 s_can_ask (const turn_t *self)
@@ -144,10 +148,23 @@ s_ask_approval (turn_t *self, tool_t *tool, const argos_approval_t *judged)
     json_decref (text);
 }
 
-//  Returns false when the grants have to be read first
+//  What a model has said of it, in mode smart
 static bool
-s_judge (turn_t *self, tool_t *tool)
+s_is_weighed (tool_t *tool)
 {
+    if (!tool->weighed || tool->opinion == ARGOS_APPROVAL_ASK)
+        return false;
+    tool->denied = tool->opinion == ARGOS_APPROVAL_DENY;
+    if (tool->denied)
+        tool_set_result (tool, tool_result ("blocked", s_not_smart));
+    return true;
+}
+
+//  Returns false when something has to be asked first: then turn_decide comes again
+static bool
+s_judge (turn_t *self, size_t at)
+{
+    tool_t *tool = &self->tools[at];
     argos_approval_t judged;
     const char *mode = argos_setting_text (self->settings, NULL, NULL, "approvals.mode");
     argos_approval_call_t call = { .tool = tool->name,
@@ -160,8 +177,16 @@ s_judge (turn_t *self, tool_t *tool)
     argos_approval_judge (self->agent->policy, &call, &judged);
     if (judged.verdict == ARGOS_APPROVAL_ALLOW)
         return true;
-    if (!self->grants && !judged.floor)
+    if (!self->grants && !judged.floor) {
+        turn_read_grants (self);
         return false;
+    }
+    if (judged.verdict == ARGOS_APPROVAL_ASK && call.mode == ARGOS_APPROVAL_SMART) {
+        if (s_is_weighed (tool))
+            return true;
+        if (turn_weigh (self, at, &judged))
+            return false;
+    }
     tool->denied = judged.verdict == ARGOS_APPROVAL_DENY;
     if (tool->denied)
         tool_set_result (tool, tool_result ("blocked", judged.text));
@@ -199,10 +224,8 @@ turn_decide (turn_t *self)
             s_clarify (self, tool);
         else if (strcmp (tool->name, "delegate_task") == 0)
             turn_delegate (self, tool);
-        else if (!s_judge (self, tool)) {
-            turn_read_grants (self);
+        else if (!s_judge (self, i))
             return;
-        }
     }
     turn_event (self, ARGOS_TURN_DECIDED);
 }

@@ -93,10 +93,12 @@ typedef struct {
     json_t *verdict; //  The same with what became of it; NULL = nothing yet
     int64_t version; //  Of its record as it was read, 0 = not read
     bool denied;     //  We have refused it before it began
-    bool taken;      //  Somebody has answered; the answer itself is on its way to us
-    bool allowed;    //  It was asked for, and may be run
-    bool settling;   //  What became of it is in the commit in flight
-    bool settled;    //  That is stored
+    bool weighed;    //  A model has been asked about it
+    argos_approval_verdict_t opinion; //  What that has said
+    bool taken;    //  Somebody has answered; the answer itself is on its way to us
+    bool allowed;  //  It was asked for, and may be run
+    bool settling; //  What became of it is in the commit in flight
+    bool settled;  //  That is stored
 } tool_t;
 
 //  A provider of the agent: the first one, or one that stands in for it
@@ -159,6 +161,8 @@ struct turn {
     char *error;                      //  Why the turn has failed; NULL = it has not
     tool_t *tools;                    //  Calls of the newest answer; NULL = never had one
     size_t tool_count;                //  How many
+    size_t weighing;                  //  The one that a model is asked about
+    int denials;                      //  How often that has said no in this turn
     mail_t *mails;                    //  Side messages; NULL = never had one
     size_t mails_told;                //  How many there were when the last done was sent
     size_t mail_count;                //  How many
@@ -306,6 +310,11 @@ void parts_delegate (parts_t *self, const turn_t *turn);
 void parts_delegate_settle (parts_t *self, const turn_t *turn, const tool_t *tool);
 void parts_delegate_drop (parts_t *self, const turn_t *turn);
 void parts_child_over (parts_t *self, const turn_t *turn, const char *state, const char *summary);
+
+//  argos_agent_smart.c
+//  Asks a model about a call that people would have to allow; then turn_decide. False when they are
+//  to be asked.
+bool turn_weigh (turn_t *self, size_t at, const argos_approval_t *judged);
 
 //  argos_agent_grants.c
 //  Reads what has been allowed; then turn_decide.

@@ -60,7 +60,7 @@ s_with_tools (const json_t *body, const argos_request_t *request)
     if (whole) { //  The last brace of the body makes room
         memcpy (whole, text, size - 1);
         memcpy (whole + size - 1, name, length);
-        memcpy (whole + size - 1 + length, tools, tools_size);
+        memcpy (whole + size - 1 + length, tools, tools_size + 1);
         memcpy (whole + size - 1 + length + tools_size, "}", 2);
     }
     free (text);

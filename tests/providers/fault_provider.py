@@ -122,6 +122,7 @@ def command(body):
 
 
 TITLE = "Write a title of three"
+JUDGE = "Say whether it may be run without asking the user"
 SUMMARY = "You write the summary of a conversation"
 
 
@@ -248,6 +249,16 @@ SCENARIOS = {
     "payload": [limit("Request too large", 413)],
     "tier": [limit("Extra usage is required for long context", 429)],
     "overflow_for_ever": [error(400, "prompt is too long")],
+    # Approval, mode smart: C37
+    "judge_approve": [text("APPROVE")],
+    "judge_deny": [text("**Deny.** It removes all.")],
+    "judge_escalate": [text("ESCALATE")],
+    "judge_silent": [[STALL]],
+    "judge_unclear": [text("I would rather APPROVE")],
+    "judge_fails": [error(400, "no judgement today, it is a long sentence that says so")],
+    **{f"smart_{word}": [tool(arguments=json.dumps({"command": f"rm -rf nothing-here; echo from-the-tool # @judge_{word}"})), OK]
+       for word in ("approve", "deny", "escalate", "unclear", "fails", "silent")},
+    "smart_often": [*[tool(arguments=json.dumps({"command": f"rm -rf nothing{number} # @judge_deny"})) for number in range(4)], OK],
     # Images: B18
     "image": [OK],
     "image_silent": [[STALL]],
@@ -300,6 +311,8 @@ class Provider:
     def scenario(body):
         if TITLE in json.dumps(body):
             return "title"
+        if JUDGE in json.dumps(body):
+            return "judge_" + re.search(r"@judge_([a-z]+)", json.dumps(body)).group(1)
         if SUMMARY in json.dumps(body):
             found = re.search(r"@sum_([a-z0-9]+)", json.dumps(body["messages"]))
             return "summary_" + found.group(1) if found else "summary"
