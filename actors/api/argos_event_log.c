@@ -195,8 +195,11 @@ s_classify (argos_event_log_t *self, const char *type, const json_t *body, s_eve
         self->segment = -1;
         self->text_size = 0;
     }
-    else
+    else {
         event->kind = argos_event_terminal (type) ? S_END : S_OTHER;
+        event->segment = self->segment;
+        event->begin = event->end = self->text_size;
+    }
     event->attempt = self->attempt;
 }
 
@@ -390,6 +393,32 @@ s_gap (argos_event_log_t *self, argos_event_cursor_t *cursor, const s_event_t *e
         -1, ret_frame, ret_size);
 }
 
+//  Whether the reader came away in the middle of a segment by an event that is no text, and how
+//  much of the text it had then is not known any more.
+
+static bool
+s_is_unsure (const argos_event_cursor_t *cursor, const s_event_t *event)
+{
+    size_t sent = cursor->segment == event->segment ? cursor->sent : 0;
+    return event->kind == S_OTHER && event->segment >= 0 && event->end > sent;
+}
+
+//  The text of the segment of a delta, at least up to there: it is in progress, or its end is
+//  retained. NULL = neither.
+
+static const char *
+s_text_at (const argos_event_log_t *self, const s_event_t *event)
+{
+    if (event->segment == self->segment && event->attempt == self->attempt)
+        return event->end <= self->text_size ? self->text : NULL;
+    for (size_t i = s_find (self, event->n); i < self->count; i++) {
+        const s_event_t *end = &self->events[i];
+        if (end->kind == S_TEXT && end->segment == event->segment && end->attempt == event->attempt)
+            return event->end <= end->end ? end->text : NULL;
+    }
+    return NULL;
+}
+
 //  One event for a reader, who may have more or less of its segment than what the event continues.
 //  0 = nothing to say.
 
@@ -405,14 +434,13 @@ s_deliver (argos_event_log_t *self, argos_event_cursor_t *cursor, const s_event_
         return s_rest (self, event, event->text, sent, ret_frame, ret_size);
     }
     if (event->kind == S_DELTA && event->begin != sent) {
-        bool known = event->segment == self->segment && event->attempt == self->attempt &&
-                     event->end <= self->text_size;
-        if (event->end <= sent || !known) {
+        const char *text = s_text_at (self, event);
+        if (event->end <= sent || !text) {
             cursor->last = event->n;
             return 0; //  A repeat; or the end of the segment brings it
         }
         s_pass (cursor, event);
-        return s_rest (self, event, self->text, sent, ret_frame, ret_size);
+        return s_rest (self, event, text, sent, ret_frame, ret_size);
     }
     s_pass (cursor, event);
     return 1;
@@ -425,13 +453,13 @@ argos_event_next (
     for (size_t i = s_find (self, cursor->last); i < self->count; i++) {
         const s_event_t *event = &self->events[i];
         if (event->n <= cursor->after) {
-            cursor->exact = event->n == cursor->after;
+            cursor->exact = event->n == cursor->after && !s_is_unsure (cursor, event);
             s_pass (cursor, event);
             continue;
         }
         if (s_has_gap (self, cursor, event))
             return s_gap (self, cursor, event, ret_frame, ret_size);
-        cursor->exact = true;
+        cursor->exact = cursor->exact || event->kind == S_RESTARTED;
         if (s_deliver (self, cursor, event, ret_frame, ret_size))
             return 1;
     }
