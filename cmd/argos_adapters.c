@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SERVICE "deliver." //  In front of platform and account
-#define PROBE_MAX 64       //  Accounts
-#define NAME_MAX_BYTES 64  //  Of a service
+#define SERVICE "deliver."         //  In front of platform and account
+#define TERMINALS SERVICE "local." //  Chats at terminals: no platform
+#define PROBE_MAX 64               //  Accounts
+#define NAME_MAX_BYTES 64          //  Of a service
 
 //  broker.stats, new; NULL after the error was printed.
 
@@ -71,7 +72,8 @@ s_rows (argos_cli_t *self, const json_t *stats, bool probe)
     size_t i, probed = 0;
     json_array_foreach (json_object_get (stats, "services"), i, service) {
         const char *name = json_string_value (json_object_get (service, "name"));
-        if (!name || strncmp (name, SERVICE, strlen (SERVICE)) != 0)
+        if (!name || strncmp (name, SERVICE, strlen (SERVICE)) != 0 ||
+            strncmp (name, TERMINALS, strlen (TERMINALS)) == 0)
             continue;
         const char *account = name + strlen (SERVICE);
         const json_t *peer = s_peer (stats, account);

@@ -24,92 +24,6 @@
 #define SLOTS 4          //  Deliveries at a time
 #define AGAIN_MS 2000    //  A second Ctrl-C within this leaves; patience with the first
 
-static void s_settle (chat_t *self);
-
-//  ------------------------------------------------------------------------------------------------
-//  Runs
-
-static chat_run_t *
-s_run_new (chat_t *self)
-{
-    chat_run_t *run = calloc (1, sizeof *run);
-    if (!run)
-        abort ();
-    run->chat = self;
-    run->segment = -1;
-    char hex[33];
-    argos_cli_random_hex (hex, 16);
-    snprintf (run->run_id, sizeof run->run_id, "run_%s", hex);
-    snprintf (run->message_id, sizeof run->message_id, "%lld.%llu", (long long) self->started,
-        (unsigned long long) ++self->sent);
-    LL_APPEND (self->runs, run);
-    return run;
-}
-
-static void
-s_run_free (chat_run_t *run)
-{
-    free (run->shown);
-    free (run->ending);
-    free (run->notice);
-    free (run);
-}
-
-//  Its answer has been shown: it is not waited for any more.
-
-static void
-s_run_over (chat_run_t *run)
-{
-    chat_t *self = run->chat;
-    char topic[CHAT_RUN_ID_SIZE + 8];
-    snprintf (topic, sizeof topic, "run.%s", run->run_id);
-    argos_loop_unsubscribe (self->cli->loop, topic);
-    LL_DELETE (self->runs, run);
-    self->interrupt = 0;
-    run->over = true;
-    if (!run->asked)
-        s_run_free (run);
-    s_settle (self);
-}
-
-static chat_run_t *
-s_run_find (chat_t *self, const char *run_id)
-{
-    chat_run_t *run;
-    LL_FOREACH (self->runs, run)
-        if (strcmp (run->run_id, run_id) == 0)
-            break;
-    return run;
-}
-
-//  A notice without a run answers a command; an error without one, the message that was refused.
-
-static chat_run_t *
-s_run_answered (chat_t *self, const char *reply_to, const char *kind)
-{
-    chat_run_t *run;
-    LL_FOREACH (self->runs, run)
-        if (strcmp (run->message_id, reply_to) == 0)
-            break;
-    return run && (run->command || strcmp (kind, "error") == 0) ? run : NULL;
-}
-
-//  The prompt stands, and plain lines are read, while nothing is waited for but the person; leaving
-//  waits for it, too.
-
-static void
-s_settle (chat_t *self)
-{
-    const chat_run_t *run;
-    LL_FOREACH (self->runs, run)
-        if (!run->asks)
-            return;
-    if (self->leaving)
-        argos_loop_stop (self->cli->loop);
-    else
-        argos_term_show (self->term);
-}
-
 //  ------------------------------------------------------------------------------------------------
 //  What is typed
 
@@ -120,7 +34,7 @@ s_on_sent (void *arg, const argos_loop_answer_t *answer)
     chat_t *self = run->chat;
     run->asked = false;
     if (run->over) {
-        s_run_free (run);
+        argos_chat_run_free (run);
         return;
     }
     if (answer->code == ARGOS_OK || answer->code == ARGOS_GONE)
@@ -133,7 +47,7 @@ s_on_sent (void *arg, const argos_loop_answer_t *answer)
         argos_term_line (
             self->term, "not accepted: %s (%s)", answer->reason, argos_err_name (answer->code));
     self->rc = CLI_FAILED;
-    s_run_over (run);
+    argos_chat_run_over (run);
 }
 
 static void
@@ -152,7 +66,7 @@ static void
 s_say (chat_t *self, const char *text)
 {
     char id[160], topic[CHAT_RUN_ID_SIZE + 8], key[128];
-    chat_run_t *run = s_run_new (self);
+    chat_run_t *run = argos_chat_run_new (self, NULL);
     snprintf (id, sizeof id, "%s.%s", self->name, run->message_id);
     snprintf (key, sizeof key, "local:%s:%s", self->name, self->name);
     snprintf (topic, sizeof topic, "run.%s", run->run_id);
@@ -180,8 +94,10 @@ s_say (chat_t *self, const char *text)
     }
     else if (!argos_cli_is_listening (self->cli))
         s_lose (self);
-    if (code == ARGOS_OK && argos_chat_replies (self, text))
-        s_run_over (run); //  Who asked goes on, this has no answer of its own
+    if (code == ARGOS_OK && argos_chat_replies (self, run, text))
+        argos_chat_run_over (run); //  Who asked goes on, this has no answer of its own
+    else if (code == ARGOS_OK)
+        argos_chat_settle (self); //  An approval still stands
 }
 
 static void
@@ -194,10 +110,10 @@ s_on_line (void *ctx, const char *line)
         //  A person who leaves does not wait: the answer is kept, and shown at the next start
         if (line || argos_term_is_interactive (self->term))
             argos_loop_stop (self->cli->loop);
-        s_settle (self);
+        argos_chat_settle (self);
     }
     else if (line[strspn (line, " \t\r")] == '\0')
-        s_settle (self);
+        argos_chat_settle (self);
     else if (argos_chat_is_handoff (line)) {
         self->handoff = strdup (line);
         argos_term_hide (self->term);
@@ -224,7 +140,7 @@ s_on_overdue (void *arg)
     argos_chat_answer (self, run, run->failed ? "error" : "answer", run->ending, false);
     if (run->failed)
         self->rc = CLI_FAILED;
-    s_run_over (run);
+    argos_chat_run_over (run);
     argos_loop_timer (
         self->cli->loop, argos_loop_now () + DELIVERY_MS, s_on_overdue, self); //  For the next
 }
@@ -234,16 +150,19 @@ s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
 {
     chat_t *self = (chat_t *) ctx;
     argos_handover_entry (self->handing, topic, msg);
-    chat_run_t *run = strncmp (topic, "run.", 4) == 0 ? s_run_find (self, topic + 4) : NULL;
+    chat_run_t *run =
+        strncmp (topic, "run.", 4) == 0 ? argos_chat_run_find (self, topic + 4) : NULL;
     if (!run)
         return;
     argos_chat_entry (run, msg);
+    if (strcmp (msg->type, "question.closed") == 0)
+        argos_chat_closed (run);
     if (argos_chat_is_open (msg)) {
         run->asks = true;
-        s_settle (self);
+        argos_chat_settle (self);
     }
     if (run->ending && run->notice && strcmp (run->notice, run->ending) == 0)
-        s_run_over (run); //  Its delivery was faster than this entry
+        argos_chat_run_over (run); //  Its delivery was faster than this entry
     else if (run->ending)
         argos_loop_timer (self->cli->loop, argos_loop_now () + DELIVERY_MS, s_on_overdue, self);
 }
@@ -276,15 +195,14 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
         return;
     const char *run_id = argos_chat_text (msg->body, "run_id"),
                *kind = argos_chat_text (msg->body, "kind");
-    chat_run_t *run = s_run_find (self, run_id);
+    chat_run_t *run = argos_chat_run_find (self, run_id);
     if (!run && !*run_id)
-        run = s_run_answered (self, argos_chat_text (msg->body, "reply_to"), kind);
+        run = argos_chat_run_answered (self, argos_chat_text (msg->body, "reply_to"), kind);
     if (self->cli->json)
         argos_chat_event (self, msg->type, run_id, json_incref (msg->body));
     bool asks = json_is_array (json_object_get (msg->body, "options"));
     argos_chat_answer (self, run, kind, argos_chat_text (msg->body, "text"), msg->attempt > 1);
-    if (asks)
-        argos_chat_options (self, msg->body);
+    bool approval = asks && argos_chat_options (self, msg->body);
     if (run && run->help && !self->cli->json)
         argos_term_line (self->term,
             "/quit leaves the chat, Ctrl-D leaves it, too; Ctrl-C stops the "
@@ -298,14 +216,15 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
         self->rc = CLI_FAILED;
     if (run && asks) {
         run->asks = true;
-        s_settle (self);
+        run->approval = approval;
+        argos_chat_settle (self);
     }
     else if (run && strcmp (kind, "notice") == 0 && *run_id && !run->ending && !run->command) {
         free (run->notice); //  Said on the way: it goes on
         run->notice = strdup (argos_chat_text (msg->body, "text"));
     }
     else if (run)
-        s_run_over (run);
+        argos_chat_run_over (run);
 }
 
 static void
@@ -369,7 +288,7 @@ s_on_row (void *arg, const argos_loop_answer_t *answer)
         argos_term_line (self->term, "[%s; Ctrl-C again leaves]", argos_err_text (answer->code));
         return;
     }
-    if (*run_id && !s_run_find (self, run_id))
+    if (*run_id && !argos_chat_run_find (self, run_id))
         return; //  Over in the meantime
     if (!*session) {
         self->interrupt = argos_loop_now ();
@@ -469,11 +388,12 @@ s_talk (chat_t *self)
         self->cli->on_signal = s_on_signal;
         self->cli->signal_ctx = self;
         argos_loop_serve (self->cli->loop, self->service, SLOTS);
+        argos_chat_asked (self);
         bool gone = false;
         do {
             free (self->handoff);
             self->handoff = NULL;
-            s_settle (self);
+            argos_chat_settle (self);
             argos_loop_run (self->cli->loop);
             gone = self->handoff && argos_chat_handoff (self);
         } while (self->handoff && !gone && !self->cli->final);
@@ -511,7 +431,7 @@ argos_command_chat (argos_cli_t *self, int argc, char **argv)
     while (chat.runs) {
         chat_run_t *run = chat.runs;
         LL_DELETE (chat.runs, run);
-        s_run_free (run);
+        argos_chat_run_free (run);
     }
     return chat.rc;
 }

@@ -1,5 +1,5 @@
-//  argos_chat - the state of one chat, shared by the files that talk (argos_chat.c) and show
-//  (argos_chat_show.c).
+//  argos_chat - the state of one chat, shared by the files that talk (argos_chat.c), wait
+//  (argos_chat_run.c) and show (argos_chat_show.c).
 
 #ifndef ARGOS_CHAT_H
 #define ARGOS_CHAT_H
@@ -22,6 +22,8 @@ struct chat_run {
     bool help;                     //  It asks for help
     bool asked;                    //  The send has not been answered
     bool asks;                     //  Its question is shown, the person's answer has not been sent
+    bool approval;                 //  and the question is an approval: not any text answers it
+    bool maybe;                    //  Typed at one: it may be what answers it
     bool over;                     //  Shown to the end; freed once it is not `asked`
     int64_t segment;               //  Segment that is shown
     char *shown;                   //  What was shown of it
@@ -50,6 +52,27 @@ struct chat {
     int rc;             //  Exit code
 };
 
+//  argos_chat_run.c
+
+//  One more that is waited for: of a message to be sent (run_id NULL makes one), or one that goes on
+//  already.
+chat_run_t *argos_chat_run_new (chat_t *self, const char *run_id);
+void argos_chat_run_free (chat_run_t *run);
+
+//  Its answer has been shown: it is not waited for any more.
+void argos_chat_run_over (chat_run_t *run);
+
+//  The one with that id, NULL = none.
+chat_run_t *argos_chat_run_find (chat_t *self, const char *run_id);
+
+//  The one whose message this answers. A notice without a run answers a command; an error without
+//  one, the message that was refused. NULL = none.
+chat_run_t *argos_chat_run_answered (chat_t *self, const char *reply_to, const char *kind);
+
+//  The prompt stands, and plain lines are read, while nothing is waited for but the person, or an
+//  approval is; leaving waits for all else, too.
+void argos_chat_settle (chat_t *self);
+
 //  argos_chat_show.c: entries of a run's topic, and deliveries.
 void argos_chat_entry (chat_run_t *run, const argos_loop_msg_t *msg);
 
@@ -60,17 +83,25 @@ void argos_chat_answer (
 //  Whether the entry is a question that any text answers: its delivery is a notice like others.
 bool argos_chat_is_open (const argos_loop_msg_t *msg);
 
-//  What can be chosen, below the text of a question.
-void argos_chat_options (chat_t *self, const json_t *body);
+//  What can be chosen, below the text of a question; of an approval the text says it. Returns
+//  whether it is one.
+bool argos_chat_options (chat_t *self, const json_t *body);
 
-//  Whether the line answers a question that stands; then who asked is waited for again.
-bool argos_chat_replies (chat_t *self, const char *text);
+//  Whether the line of that run answers a question that stands; then who asked is waited for again.
+//  Of a plain word at an approval only the end of the question tells.
+bool argos_chat_replies (chat_t *self, chat_run_t *run, const char *text);
+
+//  The question of this run is closed: what may have answered it has.
+void argos_chat_closed (chat_run_t *run);
 
 //  A text of a body, borrowed; "" when there is none.
 const char *argos_chat_text (const json_t *body, const char *name);
 
 //  Says who answers here.
 void argos_chat_introduce (chat_t *self);
+
+//  Shows the question that its turn has put before we came, if it is still open.
+void argos_chat_asked (chat_t *self);
 
 //  argos_chat_handoff.c: whether the line is /handoff; and doing it. Returns whether the
 //  conversation has gone.

@@ -4,8 +4,10 @@
 //  Invariant: `shown` of a run is exactly what the screen has of the present segment, so that the
 //  durable text (turn.text, deliver.request) only adds what is missing.
 
+#include "argos_asked.h"
 #include "argos_chat.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -150,29 +152,79 @@ argos_chat_is_open (const argos_loop_msg_t *msg)
            json_array_size (json_object_get (msg->body, "options")) == 0;
 }
 
-void
+bool
 argos_chat_options (chat_t *self, const json_t *body)
 {
+    const json_t *options = json_object_get (body, "options");
+    const char *id = argos_chat_text (json_array_get (options, 0), "id");
+    const char *word = strchr (id, ':') ? strchr (id, ':') + 1 : id;
+    bool approval = *word && strspn (word, "0123456789") != strlen (word);
     size_t index;
     json_t *option;
-    if (self->cli->json)
-        return; //  The event has them
-    json_array_foreach (json_object_get (body, "options"), index, option)
-        argos_term_line (self->term, "  - %s", argos_chat_text (option, "label"));
+    if (!self->cli->json && !approval) //  The event has them
+        json_array_foreach (options, index, option)
+            argos_term_line (self->term, "  - %s", argos_chat_text (option, "label"));
+    return approval;
+}
+
+void
+argos_chat_asked (chat_t *self)
+{
+    char key[96], topic[CHAT_RUN_ID_SIZE + 8];
+    json_t *reply = NULL;
+    snprintf (key, sizeof key, "agent:main:local:dm:%s", self->name);
+    argos_cli_ask (self->cli, "store", "route.get", json_pack ("{s:s}", "key", key), &reply);
+    const char *session =
+        json_string_value (json_object_get (json_object_get (reply, "route"), "session_id"));
+    json_t *asked = session ? argos_asked_open (self->cli, session) : NULL;
+    const char *run_id = argos_chat_text (asked, "run_id");
+    if (*run_id && strlen (run_id) < CHAT_RUN_ID_SIZE) {
+        chat_run_t *run = argos_chat_run_new (self, run_id);
+        run->asks = true;
+        snprintf (topic, sizeof topic, "run.%s", run_id);
+        if (self->cli->json)
+            argos_chat_event (self, "question.open", run_id, json_incref (asked));
+        else
+            argos_term_line (
+                self->term, "[this is still to be answered]\n%s", argos_chat_text (asked, "text"));
+        run->approval = argos_chat_options (self, asked);
+        argos_loop_subscribe (self->cli->loop, topic, 0);
+    }
+    json_decref (asked);
+    json_decref (reply);
 }
 
 bool
-argos_chat_replies (chat_t *self, const char *text)
+argos_chat_replies (chat_t *self, chat_run_t *own, const char *text)
 {
-    bool replies = false;
+    bool replies = false, command = *text == '/', approval = false;
+    bool decides = strncmp (text, "/approve", 8) == 0 || strncmp (text, "/deny", 5) == 0;
     chat_run_t *run;
-    if (*text == '/' && strncmp (text, "/approve", 8) != 0 && strncmp (text, "/deny", 5) != 0)
+    if (command && !decides)
         return false;
     LL_FOREACH (self->runs, run) {
-        replies = replies || run->asks;
+        run->maybe = false;
+        approval = approval || (run->asks && run->approval);
+        if (!run->asks || run->approval != decides)
+            continue;
+        replies = true;
         run->asks = false;
     }
+    own->maybe = approval && !decides && !replies;
     return replies;
+}
+
+void
+argos_chat_closed (chat_run_t *run)
+{
+    chat_t *self = run->chat;
+    chat_run_t *typed, *next;
+    run->asks = false;
+    LL_FOREACH_SAFE (self->runs, typed, next)
+        if (typed->maybe)
+            argos_chat_run_over (typed);
+    if (!argos_term_is_interactive (self->term))
+        argos_term_hide (self->term); //  The next line waits for what goes on
 }
 
 void

@@ -6,6 +6,8 @@
 
 #include "argos_handover.h"
 
+#include "argos_asked.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +146,17 @@ s_check_idle (argos_handover_t *self)
     json_t *reply = NULL;
     int rc = s_ask (self, "store", "lane.list",
         json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", self->session, "brief", 1), &reply);
-    if (rc == CLI_OK && !self->wait && json_array_size (json_object_get (reply, "messages")))
+    bool busy = rc == CLI_OK && json_array_size (json_object_get (reply, "messages"));
+    json_t *asked = busy ? argos_asked_open (self->cli, self->session) : NULL;
+    if (asked && self->wait)
+        self->say (
+            self->ctx, "its turn waits for an answer to: %s", argos_cli_text (asked, "text"));
+    else if (asked)
+        rc = s_failed (self, "its turn waits for an answer; answer it, or /stop there: %s",
+            argos_cli_text (asked, "text"));
+    else if (busy && !self->wait)
         rc = s_failed (self, "a turn is running: try again when it is over");
+    json_decref (asked);
     json_decref (reply);
     return rc;
 }

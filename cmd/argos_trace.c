@@ -50,8 +50,11 @@ argos_command_trace (argos_cli_t *self, int argc, char **argv)
         return argos_cli_fail (self, "trace", code);
     const json_t *records = json_object_get (reply, "records");
     if (json_array_size (records) == 0) {
-        snprintf (
-            self->reason, sizeof self->reason, "the broker remembers no message %.128s", argv[0]);
+        snprintf (self->reason, sizeof self->reason,
+            "the broker remembers no message %.128s: it was before the last start of argosd, or so "
+            "long ago that newer ones took its place, or never; `argos runs show` and `argos "
+            "deliveries show` tell what is stored",
+            argv[0]);
         rc = argos_cli_fail (self, "trace", ARGOS_NOT_FOUND);
     }
     else if (self->json)

@@ -1,0 +1,161 @@
+"""`argos chat` as a person has it, in tmux: streaming, stops, questions, handoff, resizes, pastes, and a daemon that goes and comes."""
+import json
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+from conftest import PLACEMENT, Argosd
+from test_handoff import Place
+from tmux import Screen
+
+pytestmark = pytest.mark.skipif(PLACEMENT == "nodes", reason="looks at files of the tools")
+
+
+@pytest.fixture(scope="module")
+def stage():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="argos-"))
+    daemon = Argosd(folder).start()
+    yield daemon
+    assert daemon.stop() == 0, daemon.text()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def screen(stage, request):
+    """A chat of its own for each test."""
+    name = request.node.name.removeprefix("test_")[:40]
+    screen = Screen(stage.home, "--chat", name)
+    screen.name = name
+    screen.prompt()
+    yield screen
+    screen.close()
+
+
+def test_an_answer_streams_and_ctrl_c_stops_it(screen):
+    screen.say("!slow 5000")
+    screen.expect("token3 ")  # The rest is still to come
+    screen.type("", "C-c")
+    screen.expect("Stopped.")
+    screen.prompt()
+    assert "token5000" not in screen.text()
+    screen.say("go on")
+    screen.expect("You said: go on")
+    screen.prompt()
+
+
+def test_ctrl_c_and_ctrl_d_at_the_prompt(screen):
+    screen.type("half a thought", "C-c")
+    screen.expect("[Ctrl-D or /quit ends the chat]")
+    screen.prompt()
+    screen.say("whole")
+    screen.expect("You said: whole")
+    screen.prompt()
+    assert "You said: half" not in screen.text()
+    screen.type("", "C-d")
+    assert screen.ended() == 0
+
+
+def test_an_approval_is_asked_for_and_given(screen, tmp_path):
+    victim = tmp_path / "x" / "file"
+    victim.parent.mkdir()
+    victim.write_text("here")
+    screen.say("!tool terminal " + json.dumps({"command": f"rm -rf {victim.parent}"}))
+    screen.expect("/approve always or /deny")
+    screen.prompt()
+    screen.say("a word in between")  # It waits behind the turn, and so does not take the prompt
+    screen.prompt()
+    assert victim.exists()
+    screen.say("/approve")
+    screen.expect("exit_code")  # The rehearsal says what the tool has said
+    screen.expect("You said: a word in between")
+    screen.prompt()
+    assert not victim.exists()
+    victim.parent.mkdir()
+    screen.say("!tool terminal " + json.dumps({"command": f"rm -rf {victim.parent}"}))
+    screen.expect("/approve always or /deny")
+    screen.prompt()
+    screen.say("no")
+    screen.expect("denied")
+    screen.prompt()
+    assert victim.parent.exists()
+
+
+def test_a_question_is_shown_again_to_who_comes_back(screen, stage):
+    screen.say('!tool clarify {"question":"Which one of them?","choices":["red","blue"]}')
+    screen.expect("- blue")
+    screen.prompt()
+    screen.type("", "C-d")
+    assert screen.ended() == 0
+    again = Screen(stage.home, "--chat", screen.name)
+    again.expect("[this is still to be answered]")
+    again.expect("Which one of them?")
+    again.expect("- blue")
+    again.prompt()
+    again.say("blue")
+    again.expect("user_response")
+    again.prompt()
+    again.close()
+    fresh = Screen(stage.home, "--chat", screen.name)
+    fresh.prompt()
+    assert "still to be answered" not in fresh.text()
+    fresh.close()
+
+
+def test_a_narrower_window_keeps_the_prompt_and_the_text(screen):
+    words = " ".join(f"w{n:02}" for n in range(40))
+    screen.type(words)
+    screen.resize(50, 12)
+    screen.type("", "Enter")
+    screen.expect("You said: w00")
+    screen.prompt()
+    screen.resize(120, 40)
+    screen.say("wide again")
+    screen.expect("You said: wide again")
+    screen.prompt()
+    told = screen.text().split("You said: ")[1]
+    assert told.replace("\n", " ").split()[:40] == words.split()
+
+
+def test_a_paste_of_200_lines_is_one_message(screen, tmp_path):
+    lines = [f"line {n} of the paste" for n in range(1, 201)]
+    (tmp_path / "paste").write_text("\n".join(lines) + "\n")
+    screen.paste(tmp_path / "paste")
+    screen.expect("You said: line 1 of the paste")
+    screen.expect("line 200 of the paste")
+    screen.prompt()
+    text = screen.text()
+    assert text.count("You said:") == 1
+    assert [line.strip() for line in text.split("You said: ")[1].split("\n")[:200]] == lines
+
+
+def test_a_handoff_ends_the_chat_and_names_the_way_back(screen, stage):
+    place = Place(stage)
+    screen.say("we plan a bridge")
+    screen.expect("You said: we plan a bridge")
+    screen.prompt()
+    screen.say("/handoff test")
+    place.thread(thread_id="t1")
+    place.hear()
+    screen.expect("goes on at test; `/resume ")
+    assert screen.ended() == 0
+    place.peer.close()
+
+
+def test_a_daemon_that_starts_again_while_we_talk(screen, stage):
+    screen.say("before")
+    screen.expect("You said: before")
+    screen.prompt()
+    stage.kill()
+    screen.expect("[connection lost, waiting for argosd]")
+    screen.say("said meanwhile")
+    stage.start()
+    screen.expect("[connected again]")
+    screen.expect("You said: said meanwhile")
+    screen.prompt()
+    screen.say("and after")
+    screen.expect("You said: and after")
+    screen.prompt()
+    screen.type("", "C-d")
+    assert screen.ended() == 0
