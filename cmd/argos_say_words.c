@@ -264,15 +264,33 @@ static const argos_say_words_t s_rows[] = {
       "\n"
       "For example:\n"
       "  argos provider test                                       does it answer, and how fast?\n" },
-    { "setup", "telegram discord slack --account --base-url", true,
+    { "setup", "telegram discord slack --account --non-interactive --provider --base-url --model --key-file --no-check", true,
+      "argos setup [OPTIONS]               the first settings: who answers, its key, which is tried, and\n"
+      "                                    platforms\n"
       "argos setup telegram|discord|slack [--account NAME]\n"
       "                                    asks for the token of a bot, tries it, keeps it\n",
       "\n"
-      "  --account NAME        a second bot of the platform; main otherwise\n"
-      "  --base-url URL        where the API of the platform is, if not at its usual place\n"
+      "What was chosen goes to local.yaml, keys and tokens to files that nobody else can read; nothing is\n"
+      "written before the provider (or platform) has answered. Every key that there is stands in argos.yaml\n"
+      "with its meaning.\n"
+      "\n"
+      "  --non-interactive     ask nothing: options, else the key in the environment, else the rehearsal\n"
+      "                        provider\n"
+      "  --provider NAME       openai (or a server that speaks its protocol), openrouter, anthropic,\n"
+      "                        rehearsal\n"
+      "  --base-url URL        where it is, or the API of a platform; its public address otherwise\n"
+      "  --model MODEL         its usual one otherwise\n"
+      "  --key-file FILE       the key is in this file; - is stdin; else in OPENAI_API_KEY and its kind\n"
+      "  --no-check            do not try the provider\n"
+      "  --account NAME        of a platform: a second bot; main otherwise\n"
       "\n"
       "For example:\n"
-      "  argos setup telegram                                      asks for the token of a bot\n" },
+      "  argos setup                                               asks for all of it\n"
+      "  argos setup --non-interactive                             the key of the environment, or the\n"
+      "                                                            rehearsal provider\n"
+      "  argos setup --provider openai --base-url http://127.0.0.1:8080/v1 --model m --key-file key\n"
+      "                                                            a model of your own\n"
+      "  argos setup telegram                                      a bot\n" },
     { "adapters", "list status probe pause resume", false,
       "argos adapters [list|status]        the accounts of chat platforms; status asks each how it is\n"
       "argos adapters probe|pause|resume ACCOUNT\n"

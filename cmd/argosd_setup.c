@@ -23,7 +23,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define TOKEN_MAX 1024 //  Bytes of a token
+#define TOKEN_MAX ARGOSD_SETUP_TEXT
 #define BASE_MAX 512   //  Bytes of an address, as the settings have it
 #define WAIT_MS 30000  //  Patience with the platform
 
@@ -55,6 +55,8 @@ static const struct {
         "Write to the app; it answers with a code, and `argos pairing approve slack CODE` lets "
         "you in." },
 };
+
+#define PLATFORMS (sizeof platforms / sizeof *platforms)
 
 //  ------------------------------------------------------------------------------------------------
 //  Asking the platform
@@ -102,37 +104,39 @@ argosd_setup_call (const char *url, const char *const *headers, const char *secr
 //  ------------------------------------------------------------------------------------------------
 //  Asking the person
 
-//  A line without its end; what is typed is not shown.
-
-static int
-s_read_token (const char *prompt, char token[static TOKEN_MAX + 1])
+bool
+argosd_setup_read (const char *prompt, bool secret, char text[static ARGOSD_SETUP_TEXT + 1])
 {
     struct termios before, quiet;
     bool tty = isatty (STDIN_FILENO) && tcgetattr (STDIN_FILENO, &before) == 0;
     if (tty) {
         quiet = before;
-        quiet.c_lflag &= (tcflag_t) ~ECHO;
+        if (secret)
+            quiet.c_lflag &= (tcflag_t) ~ECHO;
         fputs (prompt, stderr);
         tcsetattr (STDIN_FILENO, TCSAFLUSH, &quiet);
     }
-    char *line = fgets (token, TOKEN_MAX + 1, stdin);
+    char *line = fgets (text, ARGOSD_SETUP_TEXT + 1, stdin);
     if (tty) {
         tcsetattr (STDIN_FILENO, TCSAFLUSH, &before);
-        fputc ('\n', stderr);
+        if (secret || !line)
+            fputc ('\n', stderr);
     }
     if (!line)
-        return -1;
-    token[strcspn (token, "\r\n")] = 0;
-    size_t lead = strspn (token, " \t");
-    memmove (token, token + lead, strlen (token + lead) + 1);
-    return *token ? 0 : -1;
+        *text = 0;
+    size_t lead = strspn (text, " \t\r\n"), size = strlen (text);
+    while (size > lead && strchr (" \t\r\n", text[size - 1]))
+        size--;
+    text[size] = 0;
+    memmove (text, text + lead, size - lead + 1);
+    return line != NULL;
 }
 
 //  ------------------------------------------------------------------------------------------------
 //  Writing it down
 
-static int
-s_write_secret (argos_cli_t *self, const char *name, const char *token)
+int
+argosd_setup_secret (argos_cli_t *self, const char *name, const char *token)
 {
     char folder[PATH_MAX], path[PATH_MAX], part[PATH_MAX];
     bool fits =
@@ -162,7 +166,7 @@ s_write_token (argos_cli_t *self, const char *platform, const char *account, con
     bool second = strcmp (member, "token") != 0, main_account = strcmp (account, "main") == 0;
     snprintf (name, sizeof name, "%.32s.%.24s%s", platform, account, second ? ".app" : "");
     snprintf (ref, sizeof ref, "file:secrets/%s", name);
-    if (s_write_secret (self, name, token) != 0)
+    if (argosd_setup_secret (self, name, token) != 0)
         return argos_cli_error (self, CLI_FAILED, "internal", "%s/secrets/%s can't be written: %s",
             self->home, name, strerrordesc_np (errno));
     if (main_account)
@@ -226,9 +230,10 @@ s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
         return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
     if (!self->json)
         fputs (platforms[row].how, stderr);
-    if (s_read_token (platforms[row].what, token) != 0)
+    if (!argosd_setup_read (platforms[row].what, true, token) || !*token)
         return argos_cli_error (self, CLI_FAILED, "invalid", "no token was given");
-    if (platforms[row].second && s_read_token (platforms[row].second, second) != 0)
+    if (platforms[row].second &&
+        (!argosd_setup_read (platforms[row].second, true, second) || !*second))
         return argos_cli_error (self, CLI_FAILED, "invalid", "no second token was given");
     setup->token = token;
     setup->second = second;
@@ -250,14 +255,29 @@ s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
     return CLI_OK;
 }
 
+static size_t
+s_find (const char *platform)
+{
+    size_t row = 0;
+    while (row < PLATFORMS && strcmp (platforms[row].platform, platform) != 0)
+        row++;
+    return row;
+}
+
 int
-argosd_command_setup (argos_cli_t *self, int argc, char **argv)
+argosd_setup_platform (argos_cli_t *self, const char *platform)
 {
     argosd_setup_t setup = { .account = "main" };
-    size_t row = 0, count = sizeof platforms / sizeof *platforms;
-    bool good = argc >= 1 && argc % 2 == 1;
-    while (good && row < count && strcmp (platforms[row].platform, argv[0]) != 0)
-        row++;
+    size_t row = s_find (platform);
+    return row < PLATFORMS ? s_run (self, row, &setup) : CLI_USAGE;
+}
+
+static int
+s_one (argos_cli_t *self, int argc, char **argv)
+{
+    argosd_setup_t setup = { .account = "main" };
+    size_t row = s_find (argv[0]);
+    bool good = argc % 2 == 1;
     for (int i = 1; good && i + 1 < argc; i += 2) {
         if (strcmp (argv[i], "--account") == 0)
             setup.account = argv[i + 1];
@@ -267,13 +287,20 @@ argosd_command_setup (argos_cli_t *self, int argc, char **argv)
             good = false;
     }
     size_t length = strlen (setup.account);
-    good = good && row < count && length >= 1 && length <= 24 &&
+    good = good && row < PLATFORMS && length >= 1 && length <= 24 &&
            strspn (setup.account, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
     if (!good)
         return argos_cli_usage (
-            self, "setup telegram|discord|slack [--account NAME] [--base-url URL]");
+            self, "setup [telegram|discord|slack [--account NAME] [--base-url URL]]");
+    return s_run (self, row, &setup);
+}
+
+int
+argosd_command_setup (argos_cli_t *self, int argc, char **argv)
+{
     curl_global_init (CURL_GLOBAL_DEFAULT);
-    int rc = s_run (self, row, &setup);
+    int rc = argc > 0 && argv[0][0] != '-' ? s_one (self, argc, argv)
+                                           : argosd_setup_first (self, argc, argv);
     curl_global_cleanup ();
     return rc;
 }

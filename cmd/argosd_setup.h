@@ -21,6 +21,22 @@ argosd_setup_fn argosd_setup_telegram;
 argosd_setup_fn argosd_setup_discord;
 argosd_setup_fn argosd_setup_slack;
 
+#define ARGOSD_SETUP_TEXT 1024 //  Bytes of what is typed
+
+//  argosd_setup_first.c: `argos setup` without a platform. argv are its options.
+int argosd_setup_first (argos_cli_t *self, int argc, char **argv);
+
+//  A line of stdin without its end and without blanks around it; at a terminal behind the prompt,
+//  and secret ones are not shown. Returns false at the end of input.
+bool argosd_setup_read (const char *prompt, bool secret, char text[static ARGOSD_SETUP_TEXT + 1]);
+
+//  Writes secrets/NAME of the home, whole or not at all, 0600. Returns 0, or -1 with errno.
+int argosd_setup_secret (argos_cli_t *self, const char *name, const char *secret);
+
+//  Asks for the account `main` of that platform, tries it and writes it down. Returns the exit
+//  code; CLI_USAGE without a word when there is no such platform.
+int argosd_setup_platform (argos_cli_t *self, const char *platform);
+
 //  What a platform has answered
 
 typedef struct {

@@ -46,6 +46,16 @@ typedef struct {
 
 #define ARGOS_FALLBACKS_MAX 4 //  Providers that stand in for the first one
 
+//  A provider that is known by name
+
+typedef struct {
+    const char *name;           //  For people
+    argos_provider_kind_t kind; //  Wire protocol
+    const char *variable;       //  Where the key is looked for
+    const char *base_url;       //  Public address
+    const char *model;          //  What is asked when the file names none
+} argos_config_vendor_t;
+
 typedef struct {
     argos_provider_kind_t kind; //  Which wire protocol
     bool configured;            //  Named in the file; false: found in the environment, or rehearsal
@@ -198,6 +208,10 @@ int argos_config_set (const char *home, const char *path, json_t *value, char *r
 //  x-node), defaults filled in: without the adapters, without secrets, env: and file: unresolved.
 //  New; NULL when that is more than one message can hold (1,000,000 bytes).
 char *argos_config_snapshot (const argos_config_t *config);
+
+//  The providers that are known by name, in the order in which they are looked for; NULL behind the
+//  last. Static.
+const argos_config_vendor_t *argos_config_vendor (size_t index);
 
 //  The actors that can be placed, NULL-terminated; static.
 const char *const *argos_config_actor_names (void);

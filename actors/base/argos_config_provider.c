@@ -12,22 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    argos_provider_kind_t kind; //  Wire protocol
-    const char *variable;       //  Where the key is looked for
-    const char *base_url;       //  Public address
-    const char *model;          //  What is asked when the file names none
-} vendor_t;
+typedef argos_config_vendor_t vendor_t;
 
 static const vendor_t s_vendors[] = {
-    { ARGOS_PROVIDER_OPENAI, "OPENAI_API_KEY", "https://api.openai.com/v1", "gpt-4.1-mini" },
-    { ARGOS_PROVIDER_OPENAI, "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1",
+    { "openai", ARGOS_PROVIDER_OPENAI, "OPENAI_API_KEY", "https://api.openai.com/v1",
+        "gpt-4.1-mini" },
+    { "openrouter", ARGOS_PROVIDER_OPENAI, "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1",
         "openrouter/auto" },
-    { ARGOS_PROVIDER_ANTHROPIC, "ANTHROPIC_API_KEY", "https://api.anthropic.com",
+    { "anthropic", ARGOS_PROVIDER_ANTHROPIC, "ANTHROPIC_API_KEY", "https://api.anthropic.com",
         "claude-3-5-haiku-latest" },
 };
 
 #define VENDOR_COUNT (sizeof s_vendors / sizeof s_vendors[0])
+
+const argos_config_vendor_t *
+argos_config_vendor (size_t index)
+{
+    return index < VENDOR_COUNT ? &s_vendors[index] : NULL;
+}
 
 static void __attribute__ ((format (printf, 2, 3)))
 s_set_problem (argos_config_memory_t *memory, const char *format, ...)
