@@ -53,13 +53,23 @@ static const struct {
 
 //  The words that need neither a home nor a daemon
 
+static json_t *
+s_help_object (const argos_say_words_t *row)
+{
+    return json_pack ("{s:s, s:s, s:s, s:s}", "name", row->name, "words", row->words, "lines",
+        row->lines, "more", row->more);
+}
+
 static int
 s_help_of (argos_cli_t *self, const char *name)
 {
     const argos_say_words_t *row = argos_say_words_find (name);
     if (!row)
         return argos_cli_usage (self, "there is no command %s", name);
-    printf ("%s%s", row->lines, row->more);
+    if (self->json)
+        argos_cli_print (s_help_object (row));
+    else
+        printf ("%s%s", row->lines, row->more);
     return CLI_OK;
 }
 
@@ -68,6 +78,13 @@ s_help (argos_cli_t *self, int argc, char **argv)
 {
     if (argc == 1)
         return s_help_of (self, argv[0]);
+    if (self->json) {
+        json_t *all = json_array ();
+        for (size_t i = 0; argos_say_words (i); i++)
+            json_array_append_new (all, s_help_object (argos_say_words (i)));
+        argos_cli_print (json_pack ("{s:o}", "commands", all));
+        return CLI_OK;
+    }
     for (size_t i = 0; argos_say_words (i); i++)
         fputs (argos_say_words (i)->lines, stdout);
     fputs (argos_say_words_end, stdout);

@@ -4,8 +4,8 @@
 //  Invariant: `shown` of a run is exactly what the screen has of the present segment, so that the
 //  durable text (turn.text, deliver.request) only adds what is missing.
 
-#include "argos_asked.h"
 #include "argos_chat.h"
+#include "argos_cli_asked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ argos_chat_asked (chat_t *self)
     argos_cli_ask (self->cli, "store", "route.get", json_pack ("{s:s}", "key", key), &reply);
     const char *session =
         json_string_value (json_object_get (json_object_get (reply, "route"), "session_id"));
-    json_t *asked = session ? argos_asked_open (self->cli, session) : NULL;
+    json_t *asked = session ? argos_cli_asked (self->cli, session) : NULL;
     const char *run_id = argos_chat_text (asked, "run_id");
     if (*run_id && strlen (run_id) < CHAT_RUN_ID_SIZE) {
         chat_run_t *run = argos_chat_run_new (self, run_id);

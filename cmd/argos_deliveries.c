@@ -35,10 +35,10 @@ s_print (const json_t *list)
     }
 }
 
-//  One list; state NULL = all that has an outcome. *count grows by what was printed.
+//  Adds one list to rows; state NULL = all that has an outcome.
 
 static int
-s_list (argos_cli_t *self, const char *state, size_t *count)
+s_list (argos_cli_t *self, const char *state, json_t *rows)
 {
     json_t *reply = NULL, *body = json_pack ("{s:i}", "limit", PAGE);
     if (state)
@@ -46,12 +46,7 @@ s_list (argos_cli_t *self, const char *state, size_t *count)
     argos_err_t code = argos_cli_ask (self, "store", "delivery.list", body, &reply);
     if (code != ARGOS_OK)
         return argos_cli_fail (self, "deliveries list", code);
-    const json_t *list = json_object_get (reply, "deliveries");
-    *count += json_array_size (list);
-    if (self->json)
-        argos_cli_print (json_incref (reply));
-    else
-        s_print (list);
+    json_array_extend (rows, json_object_get (reply, "deliveries"));
     json_decref (reply);
     return CLI_OK;
 }
@@ -59,14 +54,19 @@ s_list (argos_cli_t *self, const char *state, size_t *count)
 static int
 s_lists (argos_cli_t *self, const char *state)
 {
-    size_t count = 0;
+    json_t *rows = json_array ();
     int rc = CLI_OK;
     if (!state) //  What waits first
-        rc = s_list (self, "waiting", &count);
+        rc = s_list (self, "waiting", rows);
     if (rc == CLI_OK)
-        rc = s_list (self, state, &count);
-    if (rc == CLI_OK && !count && !self->json)
+        rc = s_list (self, state, rows);
+    if (rc == CLI_OK && self->json)
+        argos_cli_print (json_pack ("{s:O}", "deliveries", rows));
+    else if (rc == CLI_OK && !json_array_size (rows))
         puts ("no deliveries");
+    else if (rc == CLI_OK)
+        s_print (rows);
+    json_decref (rows);
     return rc;
 }
 

@@ -6,7 +6,7 @@
 
 #include "argos_handover.h"
 
-#include "argos_asked.h"
+#include "argos_cli_asked.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -147,7 +147,7 @@ s_check_idle (argos_handover_t *self)
     int rc = s_ask (self, "store", "lane.list",
         json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", self->session, "brief", 1), &reply);
     bool busy = rc == CLI_OK && json_array_size (json_object_get (reply, "messages"));
-    json_t *asked = busy ? argos_asked_open (self->cli, self->session) : NULL;
+    json_t *asked = busy ? argos_cli_asked (self->cli, self->session) : NULL;
     if (asked && self->wait)
         self->say (
             self->ctx, "its turn waits for an answer to: %s", argos_cli_text (asked, "text"));

@@ -37,10 +37,11 @@ s_print_approved (const json_t *list, bool head)
             argos_cli_text (row, "name"));
 }
 
-//  One page; *after is its `next`, new, NULL behind the last.
+//  One page; *after is its `next`, new, NULL behind the last. all: with --json, what it is added
+//  to.
 
 static int
-s_page (argos_cli_t *self, json_t **after, bool first)
+s_page (argos_cli_t *self, json_t **after, bool first, json_t *all)
 {
     json_t *reply = NULL, *body = *after ? json_pack ("{s:O}", "after", *after) : NULL;
     argos_err_t code = argos_cli_ask (self, GATEWAY, "pairing.list", body, &reply);
@@ -51,8 +52,10 @@ s_page (argos_cli_t *self, json_t **after, bool first)
     const json_t *pending = json_object_get (reply, "pending");
     const json_t *approved = json_object_get (reply, "approved");
     *after = json_incref (json_object_get (reply, "next"));
-    if (self->json)
-        argos_cli_print (json_incref (reply));
+    if (self->json) {
+        json_array_extend (json_object_get (all, "pending"), json_object_get (reply, "pending"));
+        json_array_extend (json_object_get (all, "approved"), json_object_get (reply, "approved"));
+    }
     else if (first && !json_array_size (pending) && !json_array_size (approved))
         puts ("nobody waits, and nobody is paired");
     else {
@@ -66,17 +69,21 @@ s_page (argos_cli_t *self, json_t **after, bool first)
 static int
 s_list (argos_cli_t *self)
 {
-    json_t *after = NULL;
-    int rc = s_page (self, &after, true);
+    json_t *after = NULL, *all = json_pack ("{s:[], s:[]}", "pending", "approved");
+    int rc = s_page (self, &after, true, all);
     while (rc == CLI_OK && after)
-        rc = s_page (self, &after, false);
+        rc = s_page (self, &after, false, all);
+    if (rc == CLI_OK && self->json)
+        argos_cli_print (json_incref (all));
+    json_decref (all);
     return rc;
 }
 
-//  Ask for a change; the text says what became of it. body is stolen.
+//  Ask for a change; the text says what became of it. body is stolen. total (NULL = it is printed)
+//  grows by how many it were.
 
 static int
-s_change (argos_cli_t *self, const char *verb, json_t *body, const char *text)
+s_change (argos_cli_t *self, const char *verb, json_t *body, const char *text, json_int_t *total)
 {
     char type[32], what[32];
     json_t *reply = NULL;
@@ -85,7 +92,9 @@ s_change (argos_cli_t *self, const char *verb, json_t *body, const char *text)
     argos_err_t code = argos_cli_ask (self, GATEWAY, type, body, &reply);
     if (code != ARGOS_OK)
         return argos_cli_fail (self, what, code);
-    if (self->json)
+    if (total)
+        *total += json_integer_value (json_object_get (reply, "count"));
+    else if (self->json)
         argos_cli_print (json_incref (reply));
     else if (json_object_get (reply, "user_id"))
         printf ("%s %s\n", argos_cli_text (reply, "user_id"), text);
@@ -101,6 +110,7 @@ static int
 s_clear_all (argos_cli_t *self)
 {
     json_t *reply = NULL, *row, *done = json_object ();
+    json_int_t total = 0;
     argos_err_t code = argos_cli_ask (self, GATEWAY, "pairing.list", NULL, &reply);
     int rc = code == ARGOS_OK ? CLI_OK : argos_cli_fail (self, "pairing clear", code);
     size_t index;
@@ -110,10 +120,12 @@ s_clear_all (argos_cli_t *self)
         if (rc != CLI_OK || json_object_get (done, name))
             continue;
         json_object_set_new (done, name, json_true ());
-        rc = s_change (self, "clear", json_pack ("{s:O}", "platform", platform), "dropped");
+        rc = s_change (self, "clear", json_pack ("{s:O}", "platform", platform), "", &total);
     }
-    if (rc == CLI_OK && !self->json && !json_object_size (done))
-        puts ("nobody waits");
+    if (rc == CLI_OK && self->json)
+        argos_cli_print (json_pack ("{s:I}", "count", total));
+    else if (rc == CLI_OK)
+        printf ("%lld dropped\n", (long long) total);
     json_decref (done);
     json_decref (reply);
     return rc;
@@ -138,8 +150,8 @@ argos_command_pairing (argos_cli_t *self, int argc, char **argv)
     if (clear && argc == 1)
         return s_clear_all (self);
     if (clear)
-        return s_change (self, verb, json_pack ("{s:s}", "platform", argv[1]), "dropped");
+        return s_change (self, verb, json_pack ("{s:s}", "platform", argv[1]), "dropped", NULL);
     return s_change (self, verb,
         json_pack ("{s:s, s:s}", "platform", argv[1], approve ? "code" : "user_id", argv[2]),
-        approve ? "may speak now" : "may not speak any more");
+        approve ? "may speak now" : "may not speak any more", NULL);
 }

@@ -83,13 +83,14 @@ s_print_row (const json_t *session)
         argos_cli_text (session, json_object_get (session, "title") ? "title" : "preview"));
 }
 
-//  Page after page. With --json each session is a line.
+//  Page after page.
 
 static int
 s_list (argos_cli_t *self, const line_t *line)
 {
-    json_t *next = NULL, *session;
-    size_t index, count = 0;
+    json_t *next = NULL, *session, *all = json_array ();
+    size_t index;
+    int rc = CLI_OK;
     do {
         json_t *reply = NULL, *body = json_pack ("{s:i, s:b}", "limit", 100, "all", line->all);
         s_set (body, "owner", line->owner);
@@ -99,24 +100,23 @@ s_list (argos_cli_t *self, const line_t *line)
         next = NULL;
         argos_err_t code = argos_cli_ask (self, "store", "session.list", body, &reply);
         if (code != ARGOS_OK)
-            return argos_cli_fail (self, "sessions list", code);
-        json_array_foreach (json_object_get (reply, "sessions"), index, session) {
-            if (self->json)
-                argos_cli_print (json_incref (session));
-            else {
-                if (count++ == 0)
-                    puts ("SESSION                            LAST ACTIVITY       MESSAGES PLATFORM"
-                          "   TITLE");
-                s_print_row (session);
-            }
-        }
+            rc = argos_cli_fail (self, "sessions list", code);
+        json_array_extend (all, json_object_get (reply, "sessions"));
         next = json_incref (json_object_get (reply, "next"));
         json_decref (reply);
     } while (next && !self->interrupted);
     json_decref (next);
-    if (count == 0 && !self->json)
+    if (rc == CLI_OK && self->json)
+        argos_cli_print (json_pack ("{s:O}", "sessions", all));
+    else if (rc == CLI_OK && !json_array_size (all))
         puts ("there are no sessions");
-    return CLI_OK;
+    else if (rc == CLI_OK) {
+        puts ("SESSION                            LAST ACTIVITY       MESSAGES PLATFORM   TITLE");
+        json_array_foreach (all, index, session)
+            s_print_row (session);
+    }
+    json_decref (all);
+    return rc;
 }
 
 static int

@@ -151,7 +151,7 @@ def test_c157_a_session_of_another_platform_is_not_there(api):
     subprocess.run(adapter, input="a secret of the chat\n", text=True, capture_output=True, timeout=DEADLINE_S, check=True)
     listed = subprocess.run([str(BUILD / "argos"), "--home", str(api.daemon.home), "sessions", "list", "--json"],
                             capture_output=True, text=True, check=True)
-    session = next(each["id"] for each in map(json.loads, listed.stdout.splitlines()) if each["platform"] == "pipe")
+    session = next(each["id"] for each in json.loads(listed.stdout)["sessions"] if each["platform"] == "pipe")
     is_error(chat(api, "what did I say?", {"X-Hermes-Session-Id": session}), 404, "session_not_found")
     is_error(api.call("POST", "/v1/runs", {"input": "x", "session_id": session}), 404, "session_not_found")
 

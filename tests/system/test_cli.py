@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import time
 
@@ -122,3 +123,43 @@ def test_the_log_is_read_while_the_daemon_runs_and_afterwards(argosd):
 def test_a_wrong_line_of_logs_is_refused(home, line):
     assert argos(home, "logs", *line).returncode == 2
     assert "argosd.log" in argos(home, "logs").stderr and argos(home, "logs").returncode == 1
+
+
+def set_up_home(home, *words, text="", **env):
+    clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return subprocess.run([str(BUILD / "argos"), "--home", str(home), "setup", *words], input=text, capture_output=True, text=True,
+                          timeout=60, env={**clean, **env})
+
+
+def test_a_first_configuration_without_a_question(daemon, provider):  # noqa: F811
+    home = daemon.home / "new"
+    provider.answers = [(200, "text/event-stream", answer("ready")), (200, "text/event-stream", answer("from the model"))]
+    words = ["--non-interactive", "--provider", "openai", "--base-url", f"http://127.0.0.1:{provider.server.server_port}/v1", "--model", "wire-model"]
+    result = set_up_home(home, *words, "--key-file", "-", "--json", text=KEY + "\n")
+    assert result.returncode == 0 and json.loads(result.stdout) == {
+        "home": str(home), "provider": "openai", "model": "wire-model", "checked": True, "restart": False}
+    secret = home / "secrets" / "provider"
+    assert secret.read_text() == KEY and stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert KEY not in (home / "local.yaml").read_text() and "#provider:" in (home / "argos.yaml").read_text()
+    assert argos(home, "doctor").returncode == 0
+    daemon.home = home
+    daemon.start()
+    assert argos(home, "run", "hello").stdout == "from the model\n"
+    assert daemon.stop() == 0
+
+
+def test_what_does_not_answer_is_not_written_down(home, provider):  # noqa: F811
+    provider.answers = [(401, "application/json", b'{"error":{"message":"no such key"}}')]
+    result = set_up_home(home / "new", "--non-interactive", "--provider", "openai", "--base-url", f"http://127.0.0.1:{provider.server.server_port}/v1",
+                   OPENAI_API_KEY=KEY)
+    assert result.returncode == 1 and "nothing was written" in result.stderr and KEY not in result.stderr
+    assert not (home / "new").exists()
+    result = set_up_home(home / "new", "--non-interactive", "--provider", "anthropic")
+    assert result.returncode == 1 and "ANTHROPIC_API_KEY" in result.stderr and not (home / "new").exists()
+    assert set_up_home(home, "--provider", "nobody").returncode == 2 and set_up_home(home, "--model").returncode == 2
+
+
+def test_setup_asks_and_takes_what_is_usual(home):
+    result = set_up_home(home, text="\nteams\nnone\n")
+    assert result.returncode == 0 and "rehearsal" in result.stdout and "there is no platform teams" in result.stderr
+    assert "rehearsal" in argos(home, "config", "get", "provider.kind").stdout

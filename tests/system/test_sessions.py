@@ -17,7 +17,8 @@ def say(argosd, session, text):
 def sessions(argosd, *words):
     result = argos(argosd.home, "sessions", *words, "--json")
     assert result.returncode == 0, result.stderr + result.stdout
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    return lines[0]["sessions"] if words[0] == "list" else lines
 
 
 def test_a_session_from_its_first_word_to_its_end(argosd):

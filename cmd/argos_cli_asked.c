@@ -1,9 +1,9 @@
-//  argos_asked - see the header.
+//  argos_cli_asked - see the header.
 //
 //  Limit: PAGE records of a session are looked at; a turn asks one thing at a time, and a record is
 //  gone a day after its deadline.
 
-#include "argos_asked.h"
+#include "argos_cli_asked.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define PAGE 200
 
 json_t *
-argos_asked_open (argos_cli_t *cli, const char *session)
+argos_cli_asked (argos_cli_t *cli, const char *session)
 {
     json_t *reply = NULL, *record, *found = NULL;
     char prefix[300];
