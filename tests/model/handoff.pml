@@ -1,8 +1,8 @@
 /* handoff.pml - a session goes on elsewhere, checked with spin: the terminal that asks, two watchers, the
  * row in the store, what is outside.
  * The row moves by compare-and-set on number, epoch and state. A watcher claims it, marks it as sent, has a
- * thread made (outside: not in a commit), and completes it in one commit with the routes. It may die, or
- * sleep past its lease, anywhere. The terminal calls a request off as long as nobody has claimed it, and
+ * thread made (outside: not in a commit), and completes it in one commit with the routes, or gives up with
+ * a sentence. It may die, or sleep past its lease, anywhere. The terminal calls a request off as long as nobody has claimed it, and
  * may ask again when one has failed. What is refused at the destination is taken back.
  * Properties:
  *   1 for one request at most one thread is made
@@ -47,6 +47,10 @@ bool sent, there, here = true, checked = true, over;
 bool off[REQUESTS + 1];
 byte threads[REQUESTS + 1];
 
+/* For replay_handoff.py: what has changed, and the row as it is then */
+#define T(what) printf("T %e|%d|%d|%d|%d|%d\n", what, number, state, epoch, claims, sent)
+mtype = { ask, claim, marked, complete, give_up, expire, back, call_off };
+
 inline agree() {
     assert((state == COMPLETED) == there && here == !there)
 }
@@ -63,14 +67,14 @@ again:
        atomic {
            if
            :: number == n && state == PENDING && epoch == e ->
-              state = RUNNING; epoch++; claims++; e = epoch; agree()
+              state = RUNNING; epoch++; claims++; e = epoch; agree(); T(claim)
            :: else -> goto again
            fi
        }
        if
        :: LATESENT -> skip
        :: else ->
-          atomic { if :: MINE -> sent = true :: else -> goto again fi }
+          atomic { if :: MINE -> sent = true; T(marked) :: else -> goto again fi }
        fi
        if
        :: atomic { deaths > 0 -> deaths--; goto again }
@@ -81,7 +85,7 @@ again:
        :: LATESENT ->
           if
           :: atomic { deaths > 0 -> deaths--; goto again }
-          :: atomic { if :: MINE -> sent = true :: else -> goto again fi }
+          :: atomic { if :: MINE -> sent = true; T(marked) :: else -> goto again fi }
           fi
        :: else -> skip
        fi
@@ -91,7 +95,8 @@ again:
               if
               :: MINE ->
                  assert(!off[n]);
-                 state = COMPLETED; there = true; here = false; checked = false; agree()
+                 state = COMPLETED; there = true; here = false; checked = false; agree(); T(complete)
+              :: MINE -> state = FAILED; agree(); T(give_up)
               :: else -> skip
               fi
           }
@@ -108,7 +113,7 @@ proctype sweep()
     :: atomic { !NOEXPIRE && state == RUNNING && !over ->
            epoch++;
            if :: sent || claims > 1 -> state = FAILED :: else -> state = PENDING fi;
-           agree() }
+           agree(); T(expire) }
     od
 }
 
@@ -123,7 +128,7 @@ proctype check()
            :: state == COMPLETED ->
               state = FAILED;
               if :: NOBACK -> skip :: else -> there = false; here = true fi;
-              agree()
+              agree(); T(back)
            fi }
     od
 }
@@ -133,12 +138,12 @@ proctype terminal()
     do
     :: number == REQUESTS -> break
     :: atomic { number < REQUESTS && (state == NONE || state == FAILED) && checked ->
-           number++; state = PENDING; epoch = 0; claims = 0; sent = false }
+           number++; state = PENDING; epoch = 0; claims = 0; sent = false; T(ask) }
        if
        :: state == COMPLETED -> break
        :: state == FAILED -> skip
        :: atomic { state == PENDING || (BLINDFAIL && state == RUNNING) || (BLINDFAIL && state == COMPLETED) ->
-              off[number] = true; state = FAILED; agree() }
+              off[number] = true; state = FAILED; agree(); T(call_off) }
        fi
     od;
     (state == COMPLETED || state == FAILED) && checked;

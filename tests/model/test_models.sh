@@ -26,5 +26,6 @@ holds handoff 900
 for fault in NOEPOCH BLINDFAIL LATESENT NOBACK NOEXPIRE; do
     fails handoff 900 "-D$fault=1"
 done
-#  The table that judges histories of the real store allows those of the model, and objects to faults
+#  The tables that judge histories of the real store allow those of the models, and object to faults
 /usr/bin/python3 -B "$models/replay.py" test
+/usr/bin/python3 -B "$models/replay_handoff.py" test

@@ -1,14 +1,20 @@
 """Handoff: a session of the terminal goes on at a platform. The platform is a scripted adapter, the terminal one too, or the real one."""
+import contextlib
 import json
 import signal
+import sqlite3
 import subprocess
+import sys
 import uuid
 
 import pytest
 
-from conftest import BUILD, own_settings, wait_until
+from conftest import BUILD, ROOT, own_settings, wait_until
 from test_chat import Terminal
 from test_gateway import Chat
+
+sys.path.insert(0, str(ROOT / "tests" / "model"))
+import replay_handoff  # noqa: E402
 
 LAST = "[This conversation"
 
@@ -251,6 +257,10 @@ def info(place):
 @own_settings
 def test_a_crash_at_each_step(daemon):
     daemon.start()
+    assert daemon.stop() == 0
+    with contextlib.closing(sqlite3.connect(daemon.home / "argos.db")) as database:
+        database.executescript(replay_handoff.TRIGGERS)  # From now on it writes down what becomes of the row
+    daemon.start()
     chat, session = terminal(daemon)
     Place(daemon)
     # Nobody has taken it
@@ -295,6 +305,11 @@ def test_a_crash_at_each_step(daemon):
     place.hear()
     assert place.run(run)["session_id"] == session
     place.peer.close()
+    # All of it are steps that the model has
+    assert daemon.stop() == 0
+    with contextlib.closing(sqlite3.connect(daemon.home / "argos.db")) as database:
+        steps = replay_handoff.check_store(database)[session]
+    assert steps.count("ask") == 5 and {"claim", "marked", "complete", "expire", "back"} <= set(steps), steps
 
 
 def test_who_asked_may_be_killed_and_others_may_ask_for_other_sessions(argosd):
