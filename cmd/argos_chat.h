@@ -54,8 +54,8 @@ struct chat {
 
 //  argos_chat_run.c
 
-//  One more that is waited for: of a message to be sent (run_id NULL makes one), or one that goes on
-//  already.
+//  One more that is waited for: of a message to be sent (run_id NULL makes one), or one that goes
+//  on already.
 chat_run_t *argos_chat_run_new (chat_t *self, const char *run_id);
 void argos_chat_run_free (chat_run_t *run);
 
