@@ -203,9 +203,10 @@ s_on_seeded (void *arg, const tg_answer_t *answer)
     if (!answer->ok)
         argos_log (ARGOS_LOG_WARN, argos_adapter_name (self->telegram->adapter),
             "topic without a first message", "reason=\"%s\"", answer->why);
+    const char *chat = json_string_value (json_object_get (self->body, "chat_id"));
     argos_adapter_answer (self->ask, "thread.create.result",
-        json_pack ("{s:o,s:O}", "thread_id", json_sprintf ("%" PRId64, self->thread), "chat_id",
-            json_object_get (self->body, "chat_id")));
+        json_pack ("{s:o,s:s,s:{s:s}}", "thread_id", json_sprintf ("%" PRId64, self->thread),
+            "chat_id", chat, "source", "chat_type", *chat == '-' ? "forum" : "dm"));
     s_ask_free (self);
 }
 
