@@ -41,15 +41,17 @@ git clone -q --no-hardlinks . "$root/argos"
 inside () { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 chroot "$root" /bin/bash -c "$1" </dev/null; }
 
 failed=0
-echo "== ./dev run, until it is ready"
+echo "== ./dev run, argos setup --non-interactive, and a first answer"
 start=$(date +%s)
 inside 'cd /argos; ./dev run --home /root/home >/tmp/run.log 2>&1 & pid=$!
     timeout 1200 tail -n +1 -F --pid=$pid /tmp/run.log 2>/dev/null | grep -q -m 1 "event=ready" || true
     grep -q "event=ready" /tmp/run.log || { tail -n 30 /tmp/run.log; kill $pid; exit 1; }
-    printf "hello\n" | timeout 20 build/argos --home /root/home chat
+    build/argos --home /root/home setup --non-interactive
+    timeout 20 build/argos --home /root/home run hello | tee /tmp/first.log
+    grep -qx "You said: hello" /tmp/first.log || { kill $pid; exit 1; }
     kill -TERM $(sed -n "s/^\([0-9]*\).*/\1/p" /root/home/run/argosd.lock)
     wait $pid' || failed=1
-echo "./dev run took $(($(date +%s) - start)) s, packages and build included"
+echo "from ./dev run to the first answer it took $(($(date +%s) - start)) s, packages and build included"
 
 echo "== ./dev test"
 start=$(date +%s)
