@@ -170,6 +170,22 @@ s_wrong_option (int argc, char **argv)
     return NULL;
 }
 
+//  A command that needs a home, words[0]. function NULL: argosd does it.
+
+static int
+s_command (
+    argos_cli_t *self, argos_cli_command_t *function, const char *home, int count, char **words)
+{
+    if (argos_cli_find (self, home) != 0)
+        return argos_cli_usage (self, "%s", self->reason);
+    if (!function)
+        return argos_cli_become (self, count, words);
+    const char *wrong = s_wrong_option (count - 1, words + 1);
+    if (wrong && !argos_say_words_find (words[0])->options)
+        return argos_cli_usage (self, "%s has no option %s", words[0], wrong);
+    return s_run (self, function, count - 1, words + 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -186,16 +202,8 @@ main (int argc, char **argv)
         if (strcmp (plain[i].name, word) == 0)
             return plain[i].function (&cli, left - 2, argv + 2);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp (commands[i].name, word) == 0) {
-            if (argos_cli_find (&cli, home) != 0)
-                return argos_cli_usage (&cli, "%s", cli.reason);
-            if (!commands[i].function)
-                return argos_cli_become (&cli, left - 1, argv + 1);
-            const char *wrong = s_wrong_option (left - 2, argv + 2);
-            if (wrong && !argos_say_words_find (word)->options)
-                return argos_cli_usage (&cli, "%s has no option %s", word, wrong);
-            return s_run (&cli, commands[i].function, left - 2, argv + 2);
-        }
+        if (strcmp (commands[i].name, word) == 0)
+            return s_command (&cli, commands[i].function, home, left - 1, argv + 1);
     if (*word == '-')
         return argos_cli_usage (&cli, "there is no option %s", word);
     return *word ? argos_cli_usage (&cli, "there is no command %s", word)

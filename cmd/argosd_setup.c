@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #define TOKEN_MAX ARGOSD_SETUP_TEXT
-#define BASE_MAX 512   //  Bytes of an address, as the settings have it
-#define WAIT_MS 30000  //  Patience with the platform
+#define BASE_MAX 512  //  Bytes of an address, as the settings have it
+#define WAIT_MS 30000 //  Patience with the platform
 
 static const struct {
     const char *platform;   //  Its name
@@ -220,6 +220,19 @@ s_read_base (argos_cli_t *self, const char *platform, argosd_setup_t *setup, cha
     return 0;
 }
 
+//  Asks for one secret, or for both. Returns what is missing, NULL = nothing.
+
+static const char *
+s_read_tokens (size_t row, char token[static TOKEN_MAX + 1], char second[static TOKEN_MAX + 1])
+{
+    if (!argosd_setup_read (platforms[row].what, true, token) || !*token)
+        return "no token was given";
+    if (platforms[row].second &&
+        (!argosd_setup_read (platforms[row].second, true, second) || !*second))
+        return "no second token was given";
+    return NULL;
+}
+
 static int
 s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
 {
@@ -230,16 +243,15 @@ s_run (argos_cli_t *self, size_t row, argosd_setup_t *setup)
         return argos_cli_error (self, CLI_FAILED, "invalid", "%s", self->reason);
     if (!self->json)
         fputs (platforms[row].how, stderr);
-    if (!argosd_setup_read (platforms[row].what, true, token) || !*token)
-        return argos_cli_error (self, CLI_FAILED, "invalid", "no token was given");
-    if (platforms[row].second &&
-        (!argosd_setup_read (platforms[row].second, true, second) || !*second))
-        return argos_cli_error (self, CLI_FAILED, "invalid", "no second token was given");
+    const char *missing = s_read_tokens (row, token, second);
     setup->token = token;
     setup->second = second;
-    int rc = platforms[row].check (self, setup);
+    int rc = missing ? argos_cli_error (self, CLI_FAILED, "invalid", "%s", missing)
+                     : platforms[row].check (self, setup);
     if (rc == CLI_OK)
         rc = s_write (self, platform, setup, wish);
+    setup->base_url = wish;
+    setup->token = setup->second = "";
     explicit_bzero (token, sizeof token);
     explicit_bzero (second, sizeof second);
     if (rc != CLI_OK)
