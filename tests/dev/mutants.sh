@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #  faults planted one at a time in core and store; the simulator has to find each
 #
-#  A copy of the tree is built once; then each fault is one edit, one build of what it touches and a run of up to 1,000
+#  A copy of the tree is built once; then each fault is one edit, one build of what it touches and a run of up to 4,000
 #  seeds: ./dev mutants [SEEDS] [PART OF A NAME]. A fault that changes nothing (its line is gone), or does not compile, counts as failed.
 
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
-SEEDS=${1:-1000}
+SEEDS=${1:-4000}
 ONLY=${2:-}
 JOBS=${ARGOS_JOBS:-$(nproc)}
 
@@ -33,7 +33,7 @@ FAULTS=(
     "keep the slot of a lease that ended|broker/core/argos_lane.c|s/^        argos_service_free_slot (service, session);/        argos_service_dispatch (service);/"
     "let a set clock stop a lane|broker/core/argos_core.c|s/^    argos_entry_clock_set (self);//"
     "forget what was taken before it was due|broker/core/argos_lane.c|s/entry = argos_entry_find (service->later, gone\[i\]);/entry = NULL;/"
-    "answer before the disk has it|actors/store/argos_store.c|s/PRAGMA synchronous = FULL;/PRAGMA synchronous = OFF;/"
+    "answer before the disk has it|actors/store/argos_store_connect.c|s/PRAGMA synchronous = FULL;/PRAGMA synchronous = OFF;/"
     "lose a message when the disk is full|actors/store/argos_store.c|s/argos_store_refuse (\*answer, code, argos_err_text (code));/(*answer)->seq = 1;/"
     "do not expect|actors/store/argos_store_queue.c|s/s_unexpected (unit, \"the lane is full\")/true/"
     "expire under the holder|actors/store/argos_store_lease.c|s/if (!row\.lease \&\& row\.side \&\&/if (false \&\& row.side \&\&/"
