@@ -16,6 +16,9 @@ Where the acceptance text is shown, by number:
     E.12 8          tests/unit/test_web.c (todos); below: test_todos_other_chats_and_earlier_sessions
     E.12 9          tests/unit/test_memo.c; below: test_notes_are_of_one_person; test_cache.py: test_what_is_noted_stands_in_...
     E.12 10         below: test_todos_other_chats_and_earlier_sessions
+    E.12 11         tests/system/test_questions.py, tests/unit/test_question.c, tests/actor/test_agent_question.c
+    E.12 12         tests/system/test_delegate.py; where the children work: tests/system/test_home.py
+    E.12 13, 15     there are no tools for cron and skills
     E.12 14         tests/unit/test_target.c (targets); below: test_todos_other_chats_and_earlier_sessions
     E.12 16         tests/unit/test_toolset.c; below: test_an_offer_belongs_to_its_peer...
     E12 (pages)     tests/unit/test_web.c; below: test_pages_are_read_but_none_of_the_own_network

@@ -2,8 +2,10 @@
 //  cases.
 //
 //  By construction: 13 (what is set anew at each turn is not part of an entry), 19 (the list is
-//  always ordered), 24 (an agent that is being built is no entry). 29, 31, 32, 34 are in
-//  tests/system/test_cache.py.
+//  always ordered), 24 (an agent that is being built is no entry), 62 and 64 (there is no provider
+//  of memory to be told of an end: notes are records of the store), 65 (tools are offers; another
+//  set of them is another signature: 42, 48). 29, 31, 32, 34 are in tests/system/test_cache.py, 66
+//  is test_nothing_happens_for_too_long of tests/system/test_provider_faults.py.
 
 #include "cache_kit.h"
 
