@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PLACES 4 //  Blocks that a setting may stand in
+
 const char *
 argos_source_text (const json_t *source, const char *name)
 {
@@ -36,9 +38,9 @@ argos_source_setting (const json_t *config, const json_t *source, const char *na
     const json_t *accounts = json_object_get (platform, "accounts");
     const json_t *account = json_object_get (accounts, argos_source_text (source, "account"));
     const char *type = argos_source_text (source, "chat_type");
-    const json_t *places[] = { json_object_get (account, *type ? type : "dm"), account,
+    const json_t *places[PLACES] = { json_object_get (account, *type ? type : "dm"), account,
         json_object_get (platform, *type ? type : "dm"), platform };
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < PLACES; i++) {
         const json_t *value = json_object_get (places[i], name);
         if (value)
             return value;

@@ -130,11 +130,13 @@ argos_delivery_policy (const argos_delivery_t *self)
     const json_t *block = argos_setting_at (adapter->settings, "platforms");
     block = json_object_get (block, adapter->kind->name);
     //  Of the chat, of the account, of the platform: the first that says something decides
-    const json_t *places[] = { json_object_get (json_object_get (block, "chats"), self->chat_id),
-        json_object_get (json_object_get (block, "accounts"), adapter->account), block };
-    const json_t *wish = NULL;
-    for (size_t i = 0; !wish && i < sizeof places / sizeof *places; i++)
-        wish = argos_setting (places[i], NULL, NULL, "when_unknown");
+    const json_t *chat = json_object_get (json_object_get (block, "chats"), self->chat_id);
+    const json_t *account = json_object_get (json_object_get (block, "accounts"), adapter->account);
+    const json_t *wish = argos_setting (chat, NULL, NULL, "when_unknown");
+    if (!wish)
+        wish = argos_setting (account, NULL, NULL, "when_unknown");
+    if (!wish)
+        wish = argos_setting (block, NULL, NULL, "when_unknown");
     return wish ? json_string_value (wish) : "resend_marked";
 }
 
