@@ -222,6 +222,7 @@ def test_every_command_says_what_its_schema_says(home):
     finally:
         code = daemon.stop()
     assert code == 0
+    call("db", "salvage", str(home / "salvaged.db"))
     call("db", "restore", copy)
     call.fails("status", rc=69)
     shutil.rmtree(home / "run")
