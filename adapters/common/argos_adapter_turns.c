@@ -251,6 +251,9 @@ argos_adapter_turns_take (
         turn->waiter = delivery;
         return 0;
     }
+    turn->taken = true;
+    if (turn->over) //  Nobody asks for it any more
+        argos_adapter_timer (self, &turn->typing, argos_shell_now ());
     if (turn->old || turn->unclear)
         return -1;
     *ret_id = turn->id;
@@ -344,11 +347,12 @@ s_end (argos_adapter_turn_t *turn)
     free (turn->text);
     turn->text = NULL;
     turn->size = 0;
+    turn->over = true;
     turn->typing.fn = s_on_ended;
     s_follow (turn, false);
-    //  An old one that was only read about goes at once
-    argos_adapter_timer (
-        turn->adapter, &turn->typing, argos_shell_now () + (turn->running ? ENDED_MS : 0));
+    //  Who delivers the answer asks for the draft; otherwise it goes at once
+    bool asked = turn->running && !turn->taken && argos_adapter_drafts (turn->adapter);
+    argos_adapter_timer (turn->adapter, &turn->typing, argos_shell_now () + (asked ? ENDED_MS : 0));
 }
 
 static void

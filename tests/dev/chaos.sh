@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-#  5,000 messages to a platform's fake and back under all its faults, kill -9 of the adapter every 2 s, and a count: ./dev chaos [telegram|discord|slack] [MESSAGES] [SEED] [KILL_S]
+#  5,000 messages to a platform's fake and back under all its faults, kill -9 of the adapter every 2 s, and a count: ./dev chaos [telegram|discord|slack] [MESSAGES] [SEED] [KILL_S] [--json]
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 

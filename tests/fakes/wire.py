@@ -234,7 +234,7 @@ class Fake:
         if do == "status":
             return rule["status"], rule.get("body", {}), rule.get("headers", {})
         if do == "html":
-            return rule.get("status", 502), b"<html><body>Bad gateway</body></html>", {"Content-Type": "text/html"}
+            return rule.get("status", 502), b"<html><body>Bad gateway</body></html>", {"Content-Type": "text/html", **rule.get("headers", {})}
         if do == "delay":
             await asyncio.sleep(rule["seconds"])
         answer = await self.answer(request)

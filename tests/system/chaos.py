@@ -4,7 +4,11 @@
 
 argosd runs with --isolate, so that the adapter is a process of its own: that one gets kill -9. Counted at the end, of each message: how many turns
 it made (one), and what became of the answer: there once; there more than once, all but one marked as a possible repetition; or reported as
-unknown (Discord and Slack can tell whether it is there, so neither a mark nor a second one is good there). Anything else (missing, twice without a mark, two turns) fails. What is left over of a text that was being written when the adapter died is counted apart.
+unknown (Discord and Slack can tell whether it is there, so neither a mark nor a second one is good there). Anything else (missing, twice without a mark, two turns) fails.
+So does a text that is left over from while it was being written, but in groups of Telegram: there nobody can tell whether the first one was sent when
+the adapter is killed, or its answer is lost, at that moment. Those are counted, and are not more than kills and faults.
+
+The verdict is a table; --json: one document.
 """
 import json
 import os
@@ -77,6 +81,7 @@ class Chaos:
             self.settle(lambda: not self.waiting(daemon), 120)
             report = {"platform": self.platform, **self.count(daemon), "kills": killer.kills, "faults": self.world.faults_met(),
                       "seconds": round(seconds, 1), "a_second": round(self.messages / seconds, 1)}
+            report["wrong"] = list(self.faults_of(report))
             assert daemon.stop() == 0, daemon.text()
             return report
         finally:
@@ -137,8 +142,19 @@ class Chaos:
             else:
                 report["marked"] += 1
         report["unknown"] = unknown
-        report["good"] = not report["twice"] and len(report["missing"]) <= unknown and report["runs"] == self.messages
         return report
+
+    def faults_of(self, report):
+        """What must not be, in words."""
+        allowed = report["kills"] + report["faults"] if self.world.drafts_may_stay else 0
+        if report["runs"] != self.messages:
+            yield f"{report['runs']} turns were made of {self.messages} messages"
+        if len(report["missing"]) > report["unknown"]:
+            yield f"{len(report['missing'])} answers are missing, {report['unknown']} are reported as unknown: {report['missing'][:20]}"
+        if report["twice"]:
+            yield f"{len(report['twice'])} answers are there twice without a mark: {report['twice'][:3]}"
+        if report["drafts_left"] > allowed:
+            yield f"{report['drafts_left']} texts are left over from while they were written"
 
     @staticmethod
     def values(rows):
@@ -151,15 +167,31 @@ class Chaos:
                     yield from Chaos.values(value)
 
 
+def show(report):
+    rows = (("messages", "messages"), ("turns", "runs"), ("answers there once", "once"), ("marked as possible repetitions", "marked"),
+            ("reported as unknown", "unknown"), ("missing", "missing"), ("twice without a mark", "twice"), ("left over from while they were written", "drafts_left"),
+            ("kill -9 of the adapter", "kills"), ("other faults", "faults"), ("seconds", "seconds"))
+    print(f"chaos on {report['platform']}")
+    for name, member in rows:
+        value = report[member]
+        print(f"  {name:40} {len(value) if isinstance(value, list) else value}")
+    for line in report["wrong"]:
+        print(f"  WRONG: {line}")
+    print("  FAILED" if report["wrong"] else "  nothing lost, nothing twice unmarked")
+
+
 def main():
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--json"]
     platform = words.pop(0) if words and words[0] in WORLDS else "telegram"
     numbers = [int(word) for word in words]
     messages, seed, every = (numbers + [5000, 1, 2][len(numbers):])[:3]
     with tempfile.TemporaryDirectory(prefix="argos-") as home:
         report = Chaos(platform, messages, seed, every).run(home)
-    print(json.dumps(report))
-    sys.exit(0 if report["good"] else 1)
+    if "--json" in sys.argv:
+        print(json.dumps(report))
+    else:
+        show(report)
+    sys.exit(1 if report["wrong"] else 0)
 
 
 if __name__ == "__main__":

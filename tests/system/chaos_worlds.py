@@ -1,6 +1,6 @@
 """The platforms of chaos.py: the same words for the people and the faults of each fake.
 
-A world has: `settings` (of argos.yaml) and `env`; `lock`, notified when something has changed; `clear` and `faults_met`; `say(number, text)`: the person of
+A world has: `settings` (of argos.yaml) and `env`; `target(number)`, the id of that chat; `lock`, notified when something has changed; `clear` and `faults_met`; `say(number, text)`: the person of
 that chat writes, sometimes so that the platform tells it twice; `texts()`: what the bot's messages say now. `mark`: what is in front of a repetition, None:
 there must not be one.
 """
@@ -33,6 +33,9 @@ class Telegram:
         self.settings = f"token: env:TELEGRAM_BOT_TOKEN\n    base_url: {self.fake.url}\n    require_mention: false\n"
         self.env = {"TELEGRAM_BOT_TOKEN": self.fake.bot.token}
 
+    def target(self, number):
+        return str(self.chats[number % len(self.chats)])
+
     def say(self, number, text, twice):
         self.fake.duplicate = int(twice)
         self.fake.say(self.chats[number % len(self.chats)], text)
@@ -60,6 +63,9 @@ class Sockets:
         self.fake = fake.start()
         self.lock = fake.lock
         fake.chance("* /api/*", rate, [*HTTP_FAULTS, limited], seed)
+
+    def target(self, number):
+        return str(self.chats[number % len(self.chats)][1])
 
     def say(self, number, text, twice):
         if number % 97 == 96:

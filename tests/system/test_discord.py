@@ -119,6 +119,16 @@ def test_a_draft_that_nobody_saw_sent_becomes_the_answer(ready, discord):
     assert len(discord.texts(direct)[before:]) == 1
 
 
+def test_a_page_of_the_proxy_holds_up_everything(ready, discord):
+    """429 without JSON: nothing is called before it is over, not even for others."""
+    direct = discord.direct(ANA)
+    discord.fault("POST */messages", "html", status=429, headers={"Retry-After": "1"})
+    discord.say(ANA, direct, "behind the page")
+    answered(discord, direct, "You said: behind the page")
+    calls = [call.at for call in discord.calls(f"POST */channels/{direct}/messages")][-2:]
+    assert calls[1] - calls[0] > 0.9
+
+
 def test_zombie_is_noticed(daemon, discord):
     discord.beat_ms = 500
     daemon.start(env=settings(daemon, discord))
