@@ -114,6 +114,7 @@ argos_adapter_http (
         return NULL;
     argos_http_call_t *call =
         argos_http_client_call (self->http, request, fn, arg, argos_shell_now ());
+    argos_adapter_arm (self);
     argos_adapter_worked (self);
     return call;
 }
