@@ -351,9 +351,12 @@ argos_lease_mailed (argos_core_t *self, item_t *item, argos_storage_ans_t *ans)
     lane->inserting--;
     lane->mailing--;
     bool ours = lane->state == LANE_LEASED && lane->lease == item->lease;
-    if (ours && session && session->quiet)
+    bool unread = ans->code != ARGOS_OK && ans->code != ARGOS_NOT_FOUND;
+    if (ours && (unread || (session && session->quiet)))
         argos_lane_unshow (lane, item->seq); //  Later, and in order
-    else if (ans->code == ARGOS_OK && ours && session)
+    if (ours && unread)
+        return; //  Not at once: the store is in trouble. When the holder speaks again
+    if (ans->code == ARGOS_OK && ours && session && !session->quiet)
         s_send_mail (lane, session->conn,
             &(mail_t){ ans->from, item->seq, ans->hops, ans->at, ans->cause }, ans->parts[0].header,
             ans->parts[0].body);

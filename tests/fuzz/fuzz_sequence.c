@@ -45,7 +45,7 @@ s_wrong (void *arg, const char *text)
 }
 
 static void
-s_executed (void *arg, const argos_storage_req_t *req, const argos_storage_ans_t *ans)
+s_executed (void *arg, const argos_storage_req_t *req, argos_storage_ans_t *ans)
 {
     world_t *self = arg;
     argos_sim_shadow_executed (self->shadow, req, ans);

@@ -173,7 +173,7 @@ s_deaf (void *arg, uint64_t conn)
 }
 
 static void
-s_executed (void *arg, const argos_storage_req_t *req, const argos_storage_ans_t *ans)
+s_executed (void *arg, const argos_storage_req_t *req, argos_storage_ans_t *ans)
 {
     world_t *self = arg;
     argos_sim_trace (self,

@@ -403,6 +403,37 @@ test_side_at_once (void **state)
     assert_string_equal (argos_sim_text (core_expect (1, "job")->header, "id"), "s3");
 }
 
+static void
+s_unread (void *arg, const argos_storage_req_t *req, argos_storage_ans_t *ans)
+{
+    (void) arg;
+    if (req->op == ARGOS_ST_MAIL)
+        ans->code = ARGOS_INTERNAL;
+}
+
+//  A side message that the store could not read is not lost to this holder, and not asked for again
+//  and again.
+
+static void
+test_side_that_could_not_be_read (void **state)
+{
+    (void) state;
+    pair_begin (1);
+    pair_put ("a", "k", "");
+    pair_leased (1, "a");
+    core_kit_net->deaf = s_deaf;
+    pair_put ("s", "k", ",\"side\":true");
+    core_kit_net->deaf = NULL;
+    core_kit_net->executed = s_unread;
+    core_send (1, "{\"type\":\"ping\"}", NULL); //  It speaks again: what it did not take is read
+    core_expect (1, "pong");
+    core_expect_nothing (1);
+    core_kit_net->executed = NULL;
+    pair_put ("s2", "k", ",\"side\":true");
+    assert_string_equal (argos_sim_text (core_expect (1, "job")->header, "id"), "s");
+    assert_string_equal (argos_sim_text (core_expect (1, "job")->header, "id"), "s2");
+}
+
 //  A side message that a done brings to its own lane is for the next holder.
 
 static void
@@ -481,8 +512,8 @@ main (void)
         PAIR_TEST (test_unreachable_worker), PAIR_TEST (test_release),
         PAIR_TEST (test_parked_over_restart), PAIR_TEST (test_reject), PAIR_TEST (test_strikes),
         PAIR_TEST (test_the_innocent_do_not_wait), PAIR_TEST (test_side),
-        PAIR_TEST (test_side_at_once), PAIR_TEST (test_side_of_a_done_to_its_own_lane),
-        PAIR_TEST (test_side_waits_with_the_lane), PAIR_TEST (test_side_after_resume),
-        PAIR_TEST (test_side_to_a_deaf_holder) };
+        PAIR_TEST (test_side_at_once), PAIR_TEST (test_side_that_could_not_be_read),
+        PAIR_TEST (test_side_of_a_done_to_its_own_lane), PAIR_TEST (test_side_waits_with_the_lane),
+        PAIR_TEST (test_side_after_resume), PAIR_TEST (test_side_to_a_deaf_holder) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

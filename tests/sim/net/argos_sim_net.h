@@ -35,8 +35,9 @@ typedef struct {
     argos_storage_req_t **requests; //  With the store
     size_t count, room;             //  How many, room for
     argos_sim_msg_t *sent;          //  Not yet received
-    //  Called for each executed request in order, also when its answer is then lost; NULL = not
-    void (*executed) (void *arg, const argos_storage_req_t *req, const argos_storage_ans_t *ans);
+    //  Called for each executed request in order, also when its answer is then lost; NULL = not. It
+    //  may make a refusal of the answer
+    void (*executed) (void *arg, const argos_storage_req_t *req, argos_storage_ans_t *ans);
     bool (*deaf) (void *arg, uint64_t conn); //  Whether a connection takes nothing; NULL = all do
     void *arg;                               //  For both
     char reason[256];                        //  Why the store has failed
