@@ -5,81 +5,21 @@
 //  that has some. Limits: PEERS_MAX rows, beyond which actors are left out with an error in the
 //  log.
 
-#include "argosd_peers.h"
+#include "argosd_peers_priv.h"
 
-#include "argos_adapter.h"
-#include "argos_agent_actor.h"
-#include "argos_api_actor.h"
-#include "argos_cache_actor.h"
-#include "argos_child.h"
 #include "argos_discord.h"
-#include "argos_gateway_actor.h"
-#include "argos_handoff_actor.h"
-#include "argos_jobs_actor.h"
-#include "argos_rehearsal_actor.h"
 #include "argos_secret.h"
 #include "argos_setting.h"
 #include "argos_slack.h"
 #include "argos_telegram.h"
-#include "argos_tools_actor.h"
 #include "argosd_restarts.h"
 
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
-#define PEERS_MAX 56           //  Rows of the supervisor that the core leaves
-#define STOP_MS 10000          //  Patience with an actor at the end
 #define CHILD_STOP_MS 12000    //  With a child, which has that patience itself
-#define ADAPTER_GRACE_MS 5000  //  From SIGTERM to SIGKILL, of a foreign adapter
 #define REHEARSAL_PORT_MS 5000 //  Patience with its port
 #define API_CONNECTIONS 8192   //  Open at a time
-#define JOINED "event=joined"  //  What the line of a child holds when it serves
-#define WORDS_MAX 16           //  Of the command line of a child
-
-typedef struct {
-    char name[48];     //  Of the row
-    zactor_fn *fn;     //  Actor
-    argos_link_t link; //  To the broker
-    const char *kind;  //  Which actor; NULL = a foreign adapter
-    bool hears;        //  It is told of new settings
-    union {
-        argos_tools_config_t tools;     //  .
-        argos_jobs_config_t jobs;       //  .
-        argos_agent_config_t agent;     //  .
-        argos_cache_config_t cache;     //  .
-        argos_gateway_config_t gateway; //  .
-        argos_handoff_config_t handoff; //  .
-        argos_api_config_t api;         //  .
-        argos_adapter_config_t adapter; //  .
-    } config;                           //  Its settings, as a thread
-    argos_child_config_t child;         //  Its settings, as a child
-    char *words[WORDS_MAX];             //  Command line of a child, ours
-    char only[48];                      //  A word of it
-    char port[16];                      //  .
-    const char **env;                   //  Its variables; ours, the strings are not
-    char token[ARGOS_TOKEN_MAX + 16];   //  One of them
-    char endpoint[PATH_MAX + 32];       //  .
-    char account[96];                   //  .
-    const argos_platform_t *platform;   //  Of an adapter of ours; NULL = it is none
-    char whose[32];                     //  Its account
-    char *command;                      //  Of a foreign adapter; ours
-    char *secret;                       //  Variable with the token of its account; ours, wiped
-} peer_t;
-
-struct argosd_peers {
-    const argosd_place_t *place;                   //  What runs here
-    const argosd_home_t *home;                     //  Folder
-    const argos_config_t *config;                  //  Settings
-    const char *core_token;                        //  For children
-    const char (*adapter_tokens)[ARGOS_TOKEN_MAX]; //  For foreign adapters
-    char files[PATH_MAX];                          //  Folder of the tool attachment
-    char job_program[PATH_MAX];                    //  Program that keeps a job
-    json_t *settings;                              //  At the start; ours
-    int cache;                                     //  Number of the cache beside them
-    argos_rehearsal_config_t rehearsal;            //  Its settings
-    size_t count;                                  //  Peers
-    peer_t peers[PEERS_MAX];                       //  They
-};
 
 //  ------------------------------------------------------------------------------------------------
 //  Threads
@@ -249,143 +189,6 @@ s_rehearsal_started (zactor_t *actor, void *config)
 }
 
 //  ------------------------------------------------------------------------------------------------
-//  Children
-
-static const char **
-s_env (size_t count)
-{
-    const char **env = calloc (count + 1, sizeof *env);
-    if (!env)
-        abort ();
-    return env;
-}
-
-static void
-s_add_word (peer_t *peer, size_t *count, const char *word)
-{
-    if (*count == WORDS_MAX - 1)
-        return;
-    char *copy = strdup (word);
-    if (!copy)
-        abort ();
-    peer->words[(*count)++] = copy;
-}
-
-//  argosd again, for one actor
-
-static void
-s_set_child (argosd_peers_t *self, peer_t *peer)
-{
-    const argosd_place_t *place = self->place;
-    size_t count = 0;
-    snprintf (peer->only, sizeof peer->only, "%s", peer->name);
-    snprintf (peer->port, sizeof peer->port, "%d", self->config->http.port);
-    const char *words[] = { "argosd", "--home", self->home->path, "--port", peer->port, "--only",
-        peer->only, "--broker", place->broker ? place->broker : self->home->endpoint,
-        ARGOS_CHILD_OPTION };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        s_add_word (peer, &count, words[i]);
-    if (*place->node) {
-        s_add_word (peer, &count, "--node");
-        s_add_word (peer, &count, place->node);
-    }
-    if (*place->key_path) {
-        s_add_word (peer, &count, "--key");
-        s_add_word (peer, &count, place->key_path);
-    }
-    peer->env = s_env (3);
-    snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s",
-        place->core ? self->core_token : place->key.token);
-    peer->env[0] = peer->token;
-    //  It has little to do: one heap for its threads is 300 KiB less, and without caches of small
-    //  pieces 700 KiB go back after a burst
-    if (peer->platform) {
-        peer->env[1] = "MALLOC_ARENA_MAX=1";
-        peer->env[2] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0";
-    }
-    peer->fn = argos_child_actor;
-    peer->child = (argos_child_config_t){ .name = peer->name,
-        .argv = peer->words,
-        .env = peer->env,
-        .ready = JOINED,
-        .grace_ms = STOP_MS + (int) argos_setting_int (
-                                  self->config->settings, NULL, NULL, "gateway.drain_timeout_s") *
-                                  1000 };
-}
-
-//  The token that the settings have for a platform, for its adapter.
-
-static void
-s_read_token (argosd_peers_t *self, peer_t *peer, const char *platform)
-{
-    char reason[400];
-    const char *ref = argos_setting_text (self->config->settings, platform, NULL, "token");
-    char *secret = ref ? argos_secret_read (self->home->path, ref, reason, sizeof reason) : NULL;
-    if (ref && !secret)
-        argos_log (
-            ARGOS_LOG_WARN, "argosd", "no token", "platform=%s reason=\"%s\"", platform, reason);
-    if (secret && asprintf (&peer->secret, "ARGOS_PLATFORM_TOKEN=%s", secret) < 0)
-        abort ();
-    argos_secret_free (&secret);
-}
-
-//  A word for the shell, as it is.
-
-static void
-s_quote (char *target, size_t size, const char *word)
-{
-    size_t used = strlen (target);
-    if (used + 4 >= size)
-        return;
-    target[used++] = ' ';
-    target[used++] = '\'';
-    for (; *word && used + 6 < size; word++)
-        if (*word == '\'') {
-            memcpy (target + used, "'\\''", 4);
-            used += 4;
-        }
-        else
-            target[used++] = *word;
-    target[used++] = '\'';
-    target[used] = 0;
-}
-
-static void
-s_set_adapter (
-    argosd_peers_t *self, peer_t *peer, const argos_config_adapter_t *adapter, const char *token)
-{
-    size_t size = 8, count = 0;
-    for (const char **word = adapter->command; *word; word++)
-        size += 4 * strlen (*word) + 8;
-    peer->command = calloc (1, size);
-    if (!peer->command)
-        abort ();
-    memcpy (peer->command, "exec", 5);
-    for (const char **word = adapter->command; *word; word++)
-        s_quote (peer->command, size, *word);
-    while (adapter->env[count])
-        count++;
-    s_read_token (self, peer, adapter->platform);
-    peer->env = s_env (count + 4);
-    snprintf (peer->endpoint, sizeof peer->endpoint, "ARGOS_ENDPOINT=%s",
-        self->place->broker ? self->place->broker : self->home->endpoint);
-    snprintf (peer->account, sizeof peer->account, "ARGOS_NAME=%s.%s", adapter->platform,
-        adapter->account);
-    snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s", token);
-    peer->env[0] = peer->endpoint;
-    peer->env[1] = peer->account;
-    peer->env[2] = peer->token;
-    for (size_t i = 0; i < count; i++)
-        peer->env[3 + i] = adapter->env[i];
-    peer->env[3 + count] = peer->secret;
-    snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", adapter->platform, adapter->account);
-    peer->fn = argos_child_actor;
-    peer->child = (argos_child_config_t){
-        .name = peer->name, .command = peer->command, .env = peer->env, .grace_ms = ADAPTER_GRACE_MS
-    };
-}
-
-//  ------------------------------------------------------------------------------------------------
 
 static peer_t *
 s_next (argosd_peers_t *self, const char *what)
@@ -427,7 +230,7 @@ s_add (argosd_peers_t *self, const argos_config_place_t *entry,
             snprintf (peer->name, sizeof peer->name, "%s.%d", entry->actor, peer->link.number);
         else
             snprintf (peer->name, sizeof peer->name, "%s", entry->actor);
-        (self->place->isolate ? s_set_child : set) (self, peer);
+        (self->place->isolate ? argosd_peers_child : set) (self, peer);
         peer->hears = self->place->isolate || set != s_set_api;
     }
 }
@@ -449,7 +252,7 @@ s_add_accounts (argosd_peers_t *self, const argos_config_place_t *entry,
         peer->platform = platform;
         snprintf (peer->whose, sizeof peer->whose, "%s", accounts[i]);
         snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", entry->actor, accounts[i]);
-        (self->place->isolate ? s_set_child : set) (self, peer);
+        (self->place->isolate ? argosd_peers_child : set) (self, peer);
         peer->hears = true;
     }
 }
@@ -510,7 +313,7 @@ argosd_peers_new (const argosd_place_t *place, const argosd_home_t *home,
     for (size_t i = 0; place->core && i < config->adapter_count; i++) {
         peer_t *peer = s_next (self, config->adapters[i].platform);
         if (peer)
-            s_set_adapter (self, peer, &config->adapters[i], adapter_tokens[i]);
+            argosd_peers_foreign (self, peer, &config->adapters[i], adapter_tokens[i]);
     }
     return self;
 }
