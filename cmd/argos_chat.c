@@ -10,7 +10,6 @@
 
 #include "argos_chat.h"
 
-#include "argos_commands.h"
 #include "argos_handover.h"
 
 #include <pwd.h>
@@ -56,6 +55,7 @@ s_lose (chat_t *self)
     if (self->lost || self->cli->final)
         return;
     self->lost = true;
+    argos_term_work (self->term, NULL); //  Nobody works that we know of
     if (self->cli->json)
         argos_chat_event (self, "connection.lost", NULL, NULL);
     else
@@ -72,6 +72,7 @@ s_say (chat_t *self, const char *text)
     snprintf (topic, sizeof topic, "run.%s", run->run_id);
     run->command = text[0] == '/';
     run->help = strcmp (text, "/help") == 0;
+    run->picks = argos_chat_picks (text);
     run->asked = true;
     argos_term_hide (self->term);
     argos_loop_subscribe (self->cli->loop, topic, 0);
@@ -104,6 +105,7 @@ static void
 s_on_line (void *ctx, const char *line)
 {
     chat_t *self = (chat_t *) ctx;
+    char picked[32];
     if (!line || strcmp (line, "/quit") == 0 || strcmp (line, "/exit") == 0) {
         self->leaving = true;
         argos_term_hide (self->term);
@@ -120,7 +122,7 @@ s_on_line (void *ctx, const char *line)
         argos_loop_stop (self->cli->loop);
     }
     else
-        s_say (self, line);
+        s_say (self, argos_chat_picked (self, line, picked, sizeof picked));
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -207,6 +209,8 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
         argos_term_line (self->term,
             "/quit leaves the chat, Ctrl-D leaves it, too; Ctrl-C stops the "
             "answer");
+    if (run && run->picks && strcmp (kind, "notice") == 0)
+        argos_chat_pick (self, argos_chat_text (msg->body, "text"));
     json_t *receipt = json_pack ("{s:s}", "state", "sent");
     if (*run_id)
         json_object_set_new (receipt, "run_id", json_string (run_id));
@@ -241,6 +245,8 @@ s_on_welcome (void *ctx, bool new_store)
         argos_chat_event (self, "connection.back", NULL, NULL);
     else
         argos_term_line (self->term, "[connected again]");
+    if (self->runs && !self->handing)
+        argos_chat_settle (self); //  They are worked at again
 }
 
 static void
@@ -382,13 +388,14 @@ s_talk (chat_t *self)
     char history[PATH_MAX + 32];
     snprintf (history, sizeof history, "%s/chat_history", self->cli->home);
     self->term = argos_term_new (self->cli->loop, self->cli->json, history, s_on_line, self);
-    argos_term_complete (self->term, argos_commands_complete);
+    argos_term_complete (self->term, argos_chat_complete);
     argos_chat_introduce (self);
     if (!self->cli->final) {
         self->cli->on_signal = s_on_signal;
         self->cli->signal_ctx = self;
         argos_loop_serve (self->cli->loop, self->service, SLOTS);
         argos_chat_asked (self);
+        argos_chat_list (self);
         bool gone = false;
         do {
             free (self->handoff);
@@ -428,6 +435,7 @@ argos_command_chat (argos_cli_t *self, int argc, char **argv)
     s_talk (&chat);
     argos_cli_disconnect (self); //  Answers what is unanswered: before the runs are freed
     argos_term_destroy (&chat.term);
+    json_decref (chat.sessions);
     while (chat.runs) {
         chat_run_t *run = chat.runs;
         LL_DELETE (chat.runs, run);

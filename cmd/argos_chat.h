@@ -20,6 +20,7 @@ struct chat_run {
     char message_id[80];           //  Id of the message
     bool command;                  //  Begins with a slash: a notice is its answer
     bool help;                     //  It asks for help
+    bool picks;                    //  It asks for a list to pick from
     bool asked;                    //  The send has not been answered
     bool asks;                     //  Its question is shown, the person's answer has not been sent
     bool approval;                 //  and the question is an approval: not any text answers it
@@ -49,6 +50,10 @@ struct chat {
     char *handoff;      //  What was typed to hand it over; ours, NULL = nothing
     void *handing;      //  The handoff that is under way, NULL = none
     bool leaving;       //  End as soon as nothing is waited for
+    bool listing;       //  The person's sessions are asked for
+    bool picking;       //  They have been listed: a number is one of them
+    json_t *sessions;   //  The latest of them, NULL = not known
+    char tool[48];      //  Works for us, "" = none
     int rc;             //  Exit code
 };
 
@@ -68,6 +73,9 @@ chat_run_t *argos_chat_run_find (chat_t *self, const char *run_id);
 //  The one whose message this answers. A notice without a run answers a command; an error without
 //  one, the message that was refused. NULL = none.
 chat_run_t *argos_chat_run_answered (chat_t *self, const char *reply_to, const char *kind);
+
+//  Says in the line at the bottom what is waited for. NULL: no tool.
+void argos_chat_working (chat_t *self, const char *tool);
 
 //  The prompt stands, and plain lines are read, while nothing is waited for but the person, or an
 //  approval is; leaving waits for all else, too.
@@ -102,6 +110,17 @@ void argos_chat_introduce (chat_t *self);
 
 //  Shows the question that its turn has put before we came, if it is still open.
 void argos_chat_asked (chat_t *self);
+
+//  argos_chat_pick.c: asks for the person's sessions, for the completion of a line by
+//  argos_chat_complete.
+void argos_chat_list (chat_t *self);
+bool argos_chat_complete (void *ctx, const char *line, size_t index, char *target);
+
+//  Whether the line asks for a list to pick from; the list has been shown; and the line as it is
+//  meant by who may be picking: its own, or target.
+bool argos_chat_picks (const char *line);
+void argos_chat_pick (chat_t *self, const char *list);
+const char *argos_chat_picked (chat_t *self, const char *line, char *target, size_t room);
 
 //  argos_chat_handoff.c: whether the line is /handoff; and doing it. Returns whether the
 //  conversation has gone.

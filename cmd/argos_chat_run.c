@@ -51,6 +51,8 @@ argos_chat_run_over (chat_run_t *run)
     run->over = true;
     if (!run->asked)
         argos_chat_run_free (run);
+    self->tool[0] = '\0';
+    argos_chat_list (self); //  Its title may be new, or it is another session
     argos_chat_settle (self);
 }
 
@@ -75,6 +77,13 @@ argos_chat_run_answered (chat_t *self, const char *reply_to, const char *kind)
 }
 
 void
+argos_chat_working (chat_t *self, const char *tool)
+{
+    snprintf (self->tool, sizeof self->tool, "%s", tool ? tool : "");
+    argos_term_work (self->term, tool ? self->tool : "working");
+}
+
+void
 argos_chat_settle (chat_t *self)
 {
     const chat_run_t *run;
@@ -87,4 +96,8 @@ argos_chat_settle (chat_t *self)
         argos_loop_stop (self->cli->loop);
     else if (!self->leaving && (!waits || approval))
         argos_term_show (self->term);
+    if (!waits || self->lost || self->leaving)
+        argos_term_work (self->term, NULL);
+    else
+        argos_term_work (self->term, *self->tool ? self->tool : "working");
 }

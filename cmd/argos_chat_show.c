@@ -61,6 +61,8 @@ s_segment (chat_run_t *run, const json_t *body)
     int64_t segment = json_integer_value (json_object_get (body, "segment"));
     if (segment == run->segment)
         return;
+    if (run->size > 0)
+        argos_term_break (run->chat->term); //  A text of its own
     run->segment = segment;
     run->size = 0;
 }
@@ -104,12 +106,16 @@ s_show_entry (chat_run_t *run, const argos_loop_msg_t *msg)
         argos_term_line (term, "[restarted, attempt %s]", argos_cli_text (body, "attempt"));
         run->size = 0;
     }
-    else if (strcmp (msg->type, "tool.started") == 0)
+    else if (strcmp (msg->type, "tool.started") == 0) {
         argos_term_line (
             term, "[%s] %s", argos_cli_text (body, "tool"), argos_chat_text (body, "preview"));
-    else if (strcmp (msg->type, "tool.completed") == 0 &&
-             json_is_true (json_object_get (body, "error")))
-        argos_term_line (term, "[%s] failed", argos_cli_text (body, "tool"));
+        argos_chat_working (run->chat, argos_cli_text (body, "tool"));
+    }
+    else if (strcmp (msg->type, "tool.completed") == 0) {
+        if (json_is_true (json_object_get (body, "error")))
+            argos_term_line (term, "[%s] failed", argos_cli_text (body, "tool"));
+        argos_chat_working (run->chat, NULL);
+    }
 }
 
 void
@@ -142,7 +148,7 @@ argos_chat_answer (chat_t *self, chat_run_t *run, const char *kind, const char *
         argos_term_break (self->term);
     }
     else
-        argos_term_line (self->term, "%s", text);
+        argos_term_say (self->term, text);
 }
 
 bool

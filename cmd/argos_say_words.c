@@ -12,8 +12,11 @@ static const argos_say_words_t s_rows[] = {
       "argos chat [--chat NAME]            talk to the agent; NAME is another conversation (main)\n",
       "\n"
       "What is typed is sent with Enter; a paste of several lines is one message. The words of the chat\n"
-      "begin with a slash: /help lists them, Tab completes them. Ctrl-C stops the answer, Ctrl-D or /quit\n"
-      "leaves. An answer that comes when nobody is here is shown at the next start.\n"
+      "begin with a slash: /help lists them, Tab completes them and the names of sessions behind /resume.\n"
+      "/resume alone lists earlier sessions, of which a number then picks one. Answers are Markdown, shown\n"
+      "in colours unless NO_COLOR is set; a line at the bottom says what is done meanwhile. Ctrl-C stops\n"
+      "the answer, Ctrl-D or /quit leaves. An answer that comes when nobody is here is shown at the next\n"
+      "start.\n"
       "\n"
       "  --chat NAME           another conversation; 1 to 40 of a-z 0-9 _ -\n"
       "\n"

@@ -3,18 +3,16 @@
 //  Invariant: libedit has the terminal only while the prompt is shown; at every other time, and at
 //  the end, the terminal is as it was. Its bytes come through argos_paste: a paste of several
 //  lines is one message. Limits: a plain line of LINE_MAX bytes; a longer one is cut
-//  into several.
+//  into several. What is written is in argos_term_show.c.
 
-#include "argos_term.h"
+#include "argos_term_priv.h"
 
 #include "argos_cli.h"
-#include "argos_paste.h"
 
 #include <editline/readline.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +23,9 @@
 #define PLAIN_MAX 262144 //  Bytes of a plain line
 #define HISTORY_MAX 1000 //  Lines that are kept
 #define PROMPT "> "
-#define CLEAR "\r\033[K" //  To the left, and nothing behind
 
-struct argos_term {
-    argos_loop_t *loop;               //  Loop
-    argos_term_fn *fn;                //  Told of lines
-    void *ctx;                        //  Its argument
-    char *history;                    //  File, NULL = none
-    bool interactive;                 //  A terminal, and libedit
-    bool shown;                       //  Prompt stands; plain: lines are wanted
-    bool mid_line;                    //  The cursor is not at the left
-    bool ended;                       //  Nothing more comes
-    bool watched;                     //  stdin is in the loop
-    char *input;                      //  Read and not yet told
-    size_t size;                      //  Of it
-    char *typed;                      //  Line that libedit has completed
-    bool completed;                   //  libedit has completed a line (typed NULL: end of input)
-    argos_paste_t paste;              //  What is pasted
-    const char *keys;                 //  What libedit gets to read
-    size_t keys_left;                 //  Bytes of it
-    argos_term_complete_fn *complete; //  Completes the first word, NULL = nothing does
-};
-
-static argos_term_t *s_term; //  libedit's line handler has no argument
+static argos_term_t *s_term;    //  libedit's line handler has no argument
+static const char s_no_breaks[] = ""; //  Nothing parts the words that are completed
 
 static void s_on_input (void *arg);
 
@@ -274,21 +252,24 @@ s_match (const char *typed, int state)
     static size_t index;
     char word[ARGOS_TERM_WORD];
     index = state ? index + 1 : 0;
-    return s_term->complete (typed, index, word) ? strdup (word) : NULL;
+    return s_term->complete (s_term->ctx, typed, index, word) ? strdup (word) : NULL;
 }
 
-//  Only the first word is completed, never to the name of a file; a tabulator where nothing can be
-//  is one.
+//  All that has been typed is the word (s_no_breaks), and it never becomes the name of a file; a
+//  tabulator where nothing can be completed is one.
 
 static char **
 s_matches (const char *typed, int start, int end)
 {
     char word[ARGOS_TERM_WORD];
+    (void) start;
     (void) end;
     rl_attempted_completion_over = 1;
-    if (start == 0 && s_term->complete && s_term->complete (typed, 0, word))
+    if (s_term->complete && s_term->complete (s_term->ctx, typed, 0, word))
         return rl_completion_matches (typed, s_match);
     rl_insert_text ("\t");
+    fputs (CLEAR, stdout); //  libedit draws all of it, from the left
+    fflush (stdout);
     rl_forced_update_display ();
     return NULL;
 }
@@ -306,6 +287,15 @@ s_on_input (void *arg)
 //  ------------------------------------------------------------------------------------------------
 //  Life
 
+//  NO_COLOR asks for none, whatever it is but empty
+
+static bool
+s_has_colours (void)
+{
+    const char *none = getenv ("NO_COLOR"), *kind = getenv ("TERM");
+    return (!none || !*none) && kind && *kind && strcmp (kind, "dumb") != 0;
+}
+
 argos_term_t *
 argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_fn *fn, void *ctx)
 {
@@ -316,7 +306,10 @@ argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_
     self->fn = fn;
     self->ctx = ctx;
     self->interactive = !plain && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
+    self->ticker = -1;
     if (self->interactive) {
+        if (s_has_colours ())
+            self->ink = argos_ink_new ();
         s_term = self;
         rl_getc_function = s_getc;
         self->history = strdup (history);
@@ -324,6 +317,7 @@ argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_
         stifle_history (HISTORY_MAX);
         read_history (self->history);
         rl_attempted_completion_function = s_matches;
+        rl_basic_word_break_characters = s_no_breaks;
     }
     return self;
 }
@@ -334,6 +328,7 @@ argos_term_destroy (argos_term_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_term_t *self = *self_p;
+    argos_ink_destroy (&self->ink);
     if (self->history) {
         //  What was said is nobody else's to read, not even while it is written
         int fd = open (self->history, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -369,6 +364,7 @@ argos_term_show (argos_term_t *self)
         return;
     self->shown = true;
     self->completed = false;
+    argos_term_work (self, NULL);
     if (self->interactive) {
         if (self->mid_line)
             putchar ('\n');
@@ -406,77 +402,8 @@ argos_term_hide (argos_term_t *self)
 void
 argos_term_stop (argos_term_t *self)
 {
+    argos_term_work (self, NULL);
     argos_term_hide (self);
     s_watch (self, false);
     argos_term_break (self);
-}
-
-//  ------------------------------------------------------------------------------------------------
-//  The screen
-
-static void
-s_begin (const argos_term_t *self)
-{
-    if (self->interactive && self->shown)
-        fputs (CLEAR, stdout); //  Over the prompt
-}
-
-static void
-s_finish (argos_term_t *self)
-{
-    fflush (stdout);
-    if (!self->interactive || !self->shown)
-        return;
-    if (self->mid_line)
-        putchar ('\n');
-    self->mid_line = false;
-    fflush (stdout);
-    rl_forced_update_display ();
-}
-
-void
-argos_term_text (argos_term_t *self, const char *text, size_t size)
-{
-    if (size == 0)
-        return;
-    s_begin (self);
-    argos_cli_write (text, size);
-    self->mid_line = text[size - 1] != '\n';
-    s_finish (self);
-}
-
-void
-argos_term_break (argos_term_t *self)
-{
-    if (self->mid_line)
-        putchar ('\n');
-    self->mid_line = false;
-    fflush (stdout);
-}
-
-void
-argos_term_echoed (argos_term_t *self)
-{
-    if (self->interactive && !self->shown)
-        self->mid_line = true;
-}
-
-void
-argos_term_line (argos_term_t *self, const char *format, ...)
-{
-    char *line = NULL;
-    va_list list;
-    va_start (list, format);
-    int size = vasprintf (&line, format, list);
-    va_end (list);
-    if (size < 0)
-        return;
-    s_begin (self);
-    if (self->mid_line)
-        putchar ('\n');
-    argos_cli_write (line, (size_t) size);
-    putchar ('\n');
-    self->mid_line = false;
-    s_finish (self);
-    free (line);
 }

@@ -111,6 +111,13 @@ foreach (folder IN ITEMS unit contract actor fault model check sim fuzz)
     endforeach ()
 endforeach ()
 
+#  What is pure of the command line
+
+foreach (name IN ITEMS ink words)
+    target_sources (unit_test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmd/argos_${name}.c)
+    target_include_directories (unit_test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmd)
+endforeach ()
+
 #  The driver of the C client library for tests/system/test_clients.py
 
 add_executable (client_driver ${CMAKE_SOURCE_DIR}/tests/system/clients/driver.c)

@@ -1,6 +1,8 @@
-"""`argos chat` as a person has it, in tmux: streaming, stops, questions, handoff, resizes, pastes, and a daemon that goes and comes."""
+"""`argos chat` as a person has it, in tmux: streaming, colours, stops, questions, earlier sessions, handoff, resizes, pastes, and a daemon that
+goes and comes."""
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -43,6 +45,69 @@ def test_an_answer_streams_and_ctrl_c_stops_it(screen):
     screen.say("go on")
     screen.expect("You said: go on")
     screen.prompt()
+
+
+def test_markdown_is_shown_in_colours_unless_no_color_is_set(screen, stage, tmp_path):
+    (tmp_path / "paste").write_text("a\n# Head\n- **bold** and `code`\n```c\nint *x, *y;\n```\nend of 2 * 3 * 4\n")
+    screen.paste(tmp_path / "paste")
+    screen.expect("You said: a\nHead\n\u2022 bold and code\n```c\nint *x, *y;\n```\nend of 2 * 3 * 4")
+    screen.prompt()
+    drawn = screen.colours().split("You said: ")[1]
+    assert "\x1b[1mbold" in drawn and "\x1b[36mcode" in drawn and "\x1b[1;4mHead" in drawn, drawn
+    screen.type("", "C-d")
+    assert screen.ended() == 0
+    plain = Screen(stage.home, "--chat", screen.name, setting="NO_COLOR=1")
+    plain.prompt()
+    plain.paste(tmp_path / "paste")
+    plain.expect("You said: a\n# Head\n- **bold** and `code`\n```c\nint *x, *y;\n```\nend of 2 * 3 * 4")
+    plain.prompt()
+    assert "\x1b" not in plain.colours()
+    plain.close()
+
+
+def test_a_line_says_what_is_done_and_goes(screen, tmp_path):
+    flag = tmp_path / "flag"
+    screen.say("!tool terminal " + json.dumps({"command": f"until test -e {flag}; do sleep 0.1; done; echo over"}))
+    screen.wait(lambda text: re.search(r"^\S terminal \u00b7 \d+ s \u00b7 Ctrl-C stops$", text, re.M), "what is done")
+    flag.write_text("")
+    screen.expect("exit_code")
+    screen.prompt()
+    assert "Ctrl-C stops" not in screen.text()
+
+
+def test_earlier_sessions_are_picked_by_number_and_completed_by_name(screen):
+    screen.say("we plan a bridge")
+    screen.expect("You said: we plan a bridge")
+    screen.prompt()
+    screen.say("/title Bridge over the river")
+    screen.expect("is called")
+    screen.prompt()
+    screen.say("/branch Tunnel below it")
+    screen.expect("This is a copy")
+    screen.prompt()
+    screen.say("/resume")
+    screen.expect("[here a number alone goes on")
+    screen.prompt()
+    number = re.search(r"(\d+)\. Bridge over the river", screen.text()).group(1)
+    screen.say(number)
+    screen.expect("Going on with session")
+    screen.expect("Bridge over the river")
+    screen.prompt()
+    screen.say(number)
+    screen.expect(f"You said: {number}")
+    screen.prompt()
+    screen.type("/resume Tun", "Tab")
+    screen.expect("> /resume Tunnel below it")
+    screen.type("", "Enter")
+    screen.expect("Going on with session")
+    screen.expect("Tunnel below it")
+    screen.prompt()
+    screen.type("/approve a", "Tab")
+    screen.expect("> /approve al")
+    screen.type("", "Tab")
+    screen.expect("/approve all")
+    screen.expect("/approve always")
+    screen.expect("> /approve al")
 
 
 def test_ctrl_c_and_ctrl_d_at_the_prompt(screen):

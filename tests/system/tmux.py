@@ -16,21 +16,25 @@ from conftest import BUILD, DEADLINE_S
 
 
 class Screen:
-    """A pane of 80 by 24 that runs `argos chat` (or another command); it stays when the command has ended."""
+    """A pane of 80 by 24 that runs `argos chat` (or another command); it stays when the command has ended.
 
-    def __init__(self, home, *words, command="chat"):
+    setting stands before the command, such as "NO_COLOR=1".
+    """
+
+    def __init__(self, home, *words, command="chat", setting=""):
         if not shutil.which("tmux"):
             pytest.fail("tmux is missing: ./dev test installs it")
         socket = home / f"tmux-{os.urandom(4).hex()}"
         env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
         env.pop("TMUX", None)
+        env.pop("NO_COLOR", None)
         self.process = subprocess.Popen(["tmux", "-u", "-S", str(socket), "-f", "/dev/null", "-C"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env)
         self.rest = b""
         self.seen = 0  # Characters of the screen's text that were expected before
         self._block()
         self.ask("set-option -g window-size manual")
-        line = " ".join(f"'{word}'" for word in (str(BUILD / "argos"), "--home", str(home), command, *words))
+        line = setting + " " + " ".join(f"'{word}'" for word in (str(BUILD / "argos"), "--home", str(home), command, *words))
         self.ask(f'respawn-pane -k "{line}; echo [exit \\$?]; exec cat"')
         self.resize(80, 24)
 
@@ -66,6 +70,10 @@ class Screen:
     def text(self):
         """All that stands there, and what has gone out above; wrapped lines are whole."""
         return "\n".join(self.ask("capture-pane -p -J -S -")).rstrip()
+
+    def colours(self):
+        """The same with the sequences that tmux makes of what it has drawn."""
+        return "\n".join(self.ask("capture-pane -p -e -J -S -")).rstrip()
 
     def wait(self, found, what):
         """Look again after each word of the pane until found(text)."""

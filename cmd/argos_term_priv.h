@@ -1,0 +1,38 @@
+//  argos_term_priv - the terminal of the chat, shared by what reads (argos_term.c) and what writes
+//  (argos_term_show.c).
+
+#ifndef ARGOS_TERM_PRIV_H
+#define ARGOS_TERM_PRIV_H
+
+#include "argos_ink.h"
+#include "argos_paste.h"
+#include "argos_term.h"
+
+#define CLEAR "\r\033[K" //  To the left, and nothing behind
+
+struct argos_term {
+    argos_loop_t *loop;               //  Loop
+    argos_term_fn *fn;                //  Told of lines
+    void *ctx;                        //  Its argument
+    char *history;                    //  File, NULL = none
+    bool interactive;                 //  A terminal, and libedit
+    bool shown;                       //  Prompt stands; plain: lines are wanted
+    bool mid_line;                    //  The cursor is not at the left
+    bool ended;                       //  Nothing more comes
+    bool watched;                     //  stdin is in the loop
+    char *input;                      //  Read and not yet told
+    size_t size;                      //  Of it
+    char *typed;                      //  Line that libedit has completed
+    bool completed;                   //  libedit has completed a line (typed NULL: end of input)
+    argos_paste_t paste;              //  What is pasted
+    const char *keys;                 //  What libedit gets to read
+    size_t keys_left;                 //  Bytes of it
+    argos_term_complete_fn *complete; //  Completes a line, NULL = nothing does
+    argos_ink_t *ink;                 //  Markdown in colours, NULL = as it is
+    char work[64];                    //  What is done meanwhile, "" = nothing
+    int64_t work_since;               //  Monotonic msec
+    int ticker;                       //  Timer that shows it, -1 = none
+    bool drawn;                       //  It stands in the line of the cursor
+};
+
+#endif
