@@ -24,7 +24,7 @@
 #define HISTORY_MAX 1000 //  Lines that are kept
 #define PROMPT "> "
 
-static argos_term_t *s_term;    //  libedit's line handler has no argument
+static argos_term_t *s_term;          //  libedit's line handler has no argument
 static const char s_no_breaks[] = ""; //  Nothing parts the words that are completed
 
 static void s_on_input (void *arg);
