@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PREVIEW_CHARS 60 //  Characters of what was said that are shown
-#define PREVIEW_SIZE 256 //  Their bytes, terminated
-#define UNDONE_SIZE 2048 //  Bytes of the message that was taken back
+#define NOTE "[attached " //  Begins the note of a file in a stored message
+#define PREVIEW_CHARS 60  //  Characters of what was said that are shown
+#define PREVIEW_SIZE 256  //  Their bytes, terminated
+#define UNDONE_SIZE 2048  //  Bytes of the message that was taken back
 
 //  The first characters of a text, and `...` when there are more.
 
@@ -51,18 +52,48 @@ s_rewind (const argos_gateway_case_t *gateway, const json_t *message, json_t *pa
         json_pack ("{s:s, s:O}", "session_id", id, "message_id", json_object_get (message, "id")));
 }
 
+//  What was said without the notes of its files, of which the new turn makes its own: a line for
+//  each behind an empty one. Returns the number of bytes.
+
+static size_t
+s_without_notes (const char *text, size_t files)
+{
+    size_t length = strlen (text), from = length;
+    while (files--) {
+        while (from && text[from - 1] != '\n')
+            from--;
+        if (!from || strncmp (text + from, NOTE, sizeof NOTE - 1) != 0)
+            return length;
+        length = --from;
+    }
+    return length && text[length - 1] == '\n' ? length - 1 : length;
+}
+
 void
 argos_cmd_retry (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     (void) arguments;
     const json_t *last = json_array_get (s_said (gateway), 0);
     const char *text = argos_cmd_text (last, "content");
+    json_t *files = json_object_get (last, "attachments");
     if (!*text) {
         argos_cmd_say (gateway, parts, SAY_NO_RETRY);
         return;
     }
     s_rewind (gateway, last, parts);
-    argos_gateway_turn (gateway, text, true, parts);
+    if (!json_array_size (files)) {
+        argos_gateway_turn (gateway, text, true, parts);
+        return;
+    }
+    //  The message once more with its files, which stay as long as the new run
+    json_t *said = json_stringn (text, s_without_notes (text, json_array_size (files)));
+    json_t *body = json_deep_copy (gateway->body);
+    json_object_set (body, "attachments", files);
+    argos_gateway_case_t again = *gateway;
+    again.body = body;
+    argos_gateway_turn (&again, json_string_value (said), true, parts);
+    json_decref (body);
+    json_decref (said);
 }
 
 void

@@ -135,6 +135,18 @@ def test_who_stands_in_gets_them_too(standby, faults):
     assert images(faults.requests("standby_auth_401")[-1]) == [[url(RED)]]
 
 
+def test_a_retry_shows_them_again(openai, faults):
+    show(openai, "what is this? @image", RED, GREEN)
+    first = faults.requests("image")[-1]
+    data = openai.ask("/retry", new=False)
+    assert data["text"] == FINE
+    again = faults.requests("image")[-1]
+    assert images(again) == [[url(RED), url(GREEN)]] and said(again) == said(first) and said(again).count("[attached image") == 2
+    rows = openai.rows(data["run_id"])
+    assert len([row for row in rows if row["role"] == "user"]) == 1
+    check_rows(rows)
+
+
 def test_limits(openai, faults):
     large = RED + bytes(4 << 20)
     data, rows = show(openai, "what is this? @image", b"no picture at all", large, RED)
