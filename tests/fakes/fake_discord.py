@@ -12,10 +12,12 @@ import json
 import random
 import re
 import time
+import uuid
 
 import wire
 
-TOKEN = "MTUwMDAwMDAwMDAwMDAwMDAwMQ.GfAkE1.abcdefghijklmnopqrstuvwxyz0123456789ab"
+#  Fresh in each process: on one host a token has one owner, and tests may run beside each other
+TOKEN = f"MTUwMDAwMDAwMDAwMDAwMDAwMQ.GfAkE1.{uuid.uuid4().hex}012345"
 BOT, GUILD, CHANNEL, VOICE, FORUM = "1500000000000000001", "1200000000000000001", "1300000000000000001", "1300000000000000002", "1300000000000000003"
 OWN_ROLE = "1200000000000000077"
 ANA, BEN = "1100000000000000001", "1100000000000000002"

@@ -11,10 +11,12 @@ import asyncio
 import json
 import random
 import time
+import uuid
 
 import wire
 
-BOT_TOKEN, APP_TOKEN = "xoxb-1-2-abcdefghijklmnop", "xapp-1-A1-2-abcdefghijklmnop"
+#  Fresh in each process: on one host a token has one owner, and tests may run beside each other
+BOT_TOKEN, APP_TOKEN = f"xoxb-1-2-{uuid.uuid4().hex}", f"xapp-1-A1-2-{uuid.uuid4().hex}"
 BOT, BOT_ID, APP, TEAM = "UBOT", "B1", "A1", "T1"
 ANA, BEN, CHANNEL, OUTSIDE, ARCHIVED = "U1", "U2", "C1", "C2", "C3"
 
