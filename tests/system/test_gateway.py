@@ -19,6 +19,7 @@ class Chat:
         self.peer = Peer(argosd.endpoint, name, argosd.operator)
         self.name = name
         self.chat = chat
+        self.early = []  # Deliveries that came before the one that was waited for
         self.peer.send({"type": "credit"}, {"messages": 10_000, "bytes": 100_000_000})
         accepted = self.peer.ask({"type": "serve"}, {"service": f"deliver.{name}", "slots": 64})
         assert accepted[0]["type"] == "accepted"
@@ -38,6 +39,15 @@ class Chat:
 
     def hear(self):
         """The next delivery: its body. It is done at once."""
+        return self.early.pop(0) if self.early else self._deliver()
+
+    def answer(self, run_id):
+        """The delivery of this run; what comes before it, like the notice of a job, is heard later."""
+        while (body := self._deliver()).get("run_id") != run_id:
+            self.early.append(body)
+        return body
+
+    def _deliver(self):
         header, meta, body = self.peer.receive(lambda header, _: header["type"] == "deliver.request")
         done = {"type": "done", "seq": meta["seq"], "lease": meta["lease"], "n": 1, "seen": 0}
         receipt = ({"type": "receipt.put", "to": "store"}, {"state": "sent"})

@@ -85,8 +85,7 @@ def jobs(shared_argosd):
 def tool(chat, name, **arguments):
     """The result of a call of a tool in the chat, as the model reads it."""
     run_id = chat.say("!tool %s %s" % (name, json.dumps(arguments)))
-    while chat.hear().get("run_id") != run_id:
-        pass
+    chat.answer(run_id)
     return tool_row(chat, run_id)
 
 
@@ -98,6 +97,20 @@ def tool_row(chat, run_id):
 def start(chat, command, **more):
     answer = tool(chat, "terminal", command=command, background=True, **more)
     return re.search(r"proc_([0-9a-f]{12})", answer).group(1), answer
+
+
+def interrupt(jobs, job):
+    """SIGINT for the `exec sleep 60` of a job, once it is that: a shell that is about to become it may lose the signal."""
+    def asleep():
+        keeper = pathlib.Path(f"/proc/{jobs.row(job).get('pid')}")
+        try:
+            [child] = (keeper / "task" / keeper.name / "children").read_text().split()
+            return (keeper.parent / child / "cmdline").read_bytes().startswith(b"sleep")
+        except (OSError, ValueError):
+            return False
+    wait_until(asleep)
+    answer = jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+    assert answer.get("job"), answer
 
 
 def test_it_comes_back_into_the_chat(chat, jobs):
@@ -235,8 +248,7 @@ def test_the_gate_is_that_of_the_foreground(chat, jobs, tmp_path, marker, more):
     run_id = chat.say("!tool terminal " + json.dumps({"command": f"{marker}rm -rf {tmp_path}/x", **more}))
     assert chat.hear()["op"] == "prompt"
     chat.say("/deny")
-    while chat.hear().get("run_id") != run_id:
-        pass
+    chat.answer(run_id)
     session = chat.run(run_id)["session_id"]
     assert "denied" in tool_row(chat, run_id)
     assert "blocked" in tool(chat, "terminal", command=f"{marker}rm -rf /", **more)
@@ -250,7 +262,7 @@ def test_ends_wait_for_the_turn_and_are_told_together(chat, jobs):
     busy = chat.say("!slow 60")
     wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
     for job in ids:
-        jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+        interrupt(jobs, job)
     wait_until(lambda: all(jobs.row(job)["status"] == "failed" for job in ids))
     assert not any(jobs.row(job)["followed_up"] for job in ids)  # Never while a turn runs
     heard = [chat.hear() for _ in range(3)]
@@ -325,15 +337,25 @@ def test_unknown_session_is_kept_and_listed(jobs):
 
 
 def test_the_session_of_before_is_told(chat, jobs):
-    """After /new the end goes to the conversation that started the job, not to the one that is in front."""
+    """Told while the chat is asked whether /new is meant: to the conversation that started the job, and that is still there."""
     job, _ = start(chat, "exec sleep 60")
     session = jobs.row(job)["session_id"]
-    chat.say("/new")
-    chat.hear()
-    jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+    assert "`approve`" in chat.ask("/new")["text"]
+    interrupt(jobs, job)
     told = chat.hear()
     assert f"proc_{job} exited (exit code 130, SIGINT)" in told["text"]
     assert chat.run(told["run_id"])["session_id"] == session, told
+
+
+def test_a_session_that_has_ended_is_told_nothing(chat, jobs):
+    """/new has ended it and nothing goes on with it: the end of its job is kept and listed."""
+    job, _ = start(chat, "exec sleep 60")
+    chat.say("/new")
+    chat.hear()
+    assert "✨" in chat.ask("approve")["text"]
+    interrupt(jobs, job)
+    wait_until(lambda: jobs.row(job)["followed_up"])
+    assert "followup" not in jobs.row(job) and "echo" in chat.ask("echo")["text"]
 
 
 def test_a_session_that_is_gone_is_told_nothing(chat, jobs):
@@ -342,7 +364,7 @@ def test_a_session_that_is_gone_is_told_nothing(chat, jobs):
     chat.hear()
     delete = {"type": "session.delete", "to": "store", "durable": True}
     assert chat.peer.ask(delete, {"id": jobs.row(job)["session_id"]})[0]["type"] == "accepted"
-    jobs.ask("job.signal", {"id": job, "signal": int(signal.SIGINT)})
+    interrupt(jobs, job)
     wait_until(lambda: jobs.row(job)["followed_up"])
     assert "followup" not in jobs.row(job) and "echo" in chat.ask("echo")["text"]
 
