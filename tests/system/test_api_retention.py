@@ -7,9 +7,9 @@ pytestmark = own_settings
 
 def test_c023_c066_c134_c135_a_run_goes_with_all_that_is_its_own_and_never_before_its_end(daemon):
     daemon.home.mkdir(exist_ok=True)
-    (daemon.home / "argos.yaml").write_text("runs: {retention_s: 3}\n")
+    (daemon.home / "argos.yaml").write_text("runs: {retention_s: 6}\n")
     api = Api(daemon.start())
-    assert api.call("GET", "/v1/capabilities")[2]["features"]["runs_idempotency"]["retention_seconds"] == 3
+    assert api.call("GET", "/v1/capabilities")[2]["features"]["runs_idempotency"]["retention_seconds"] == 6
     open_run = api.start("!hang")
     key = {"Idempotency-Key": "once"}
     run = api.call("POST", "/v1/runs", {"input": "hello"}, key)[2]["run_id"]

@@ -63,7 +63,7 @@ def test_a_stop_waits_for_no_judgement(chat, faults):
     chat.chats += 1
     header, body, _ = chat.message("please @smart_silent")
     assert chat.peer.ask(header, body)[0]["type"] == "accepted"
-    wait_until(lambda: faults.requests("judge_silent"), 10)
+    wait_until(lambda: faults.requests("judge_silent"))
     said = chat.ask("/stop", new=False)
     while said["text"] != "Stopped.":
         said = chat.hear()

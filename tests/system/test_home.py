@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of 
 
 NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api, agent, tools], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
         "edge: {{actors: [tools], broker: \"tcp://{host}:{port}\"}}}}\n" \
-        "broker: {{lease_ms: 3000, quiet_ms: 2000, ping_ms: 300}}\n"
+        "broker: {{lease_ms: 6000, quiet_ms: 5000, ping_ms: 300}}\n"
 
 
 class Pair:
