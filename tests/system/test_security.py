@@ -127,8 +127,8 @@ def test_files_are_for_their_owner_only(secured):
 
 def test_a_key_has_its_role_and_the_broker_stamps_who_sent(secured, keeper):
     sock = welcomed(secured, "good.1", secured.good)
+    keeper.send({"type": "credit"}, {"messages": 10, "bytes": 1_000_000})  # Heard when the next question is answered
     assert sessions(keeper)["good.1"] == "client" and sessions(keeper)["keeper"] == "operator"
-    keeper.send({"type": "credit"}, {"messages": 10, "bytes": 1_000_000})
     say(sock, {"type": "a.b", "to": "actor:keeper"})
     assert keeper.receive(lambda header, _: header["type"] == "a.b")[1]["from"] == "good.1"
     say(sock, {"type": "dead.list", "id": "x", "to": "store"})
