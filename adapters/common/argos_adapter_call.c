@@ -125,8 +125,11 @@ s_make (argos_delivery_t *self)
         s_give_back (self);
         return;
     }
+    //  Also when a life before this one, or a lease that was given back, has tried it
+    bool again = self->x->tries > 0 && self->adapter->kind->send == ARGOS_SEND_NONE &&
+                 json_is_true (json_object_get (s_call (self), "once"));
     self->x->pending++;
-    self->adapter->kind->call (self->adapter->platform, self, s_call (self), self->x->again);
+    self->adapter->kind->call (self->adapter->platform, self, s_call (self), again);
     argos_adapter_arm (self->adapter);
 }
 
@@ -146,7 +149,6 @@ s_unclear (argos_delivery_t *self, const char *error)
         return;
     }
     x->tries++;
-    x->again = once && kind->send == ARGOS_SEND_NONE;
     if (once && kind->send == ARGOS_SEND_RECONCILE) {
         x->pending++;
         kind->find (self->adapter->platform, self, s_call (self));
@@ -221,7 +223,7 @@ s_next (argos_delivery_t *self, json_t *ids)
     json_decref (ids);
     self->index++;
     x->tries = 0;
-    x->marked = x->again = false;
+    x->marked = false;
     argos_delivery_step (self);
 }
 

@@ -31,7 +31,6 @@ struct argos_delivery_priv {
     bool written;                //  There is a record
     bool marked;                 //  The record says that this call is being made
     bool unclear;                //  It said so when we began
-    bool again;                  //  The next try says that it may be the second
     const char *state;           //  Of the receipt, NULL = not over
     char error[512];             //  Of the receipt
     argos_adapter_timer_t timer; //  Goes on then

@@ -87,8 +87,14 @@ s_on_typing (void *arg)
     int64_t now = argos_shell_now ();
     if (!turn->running || turn->ended || !self->kind->typing || !self->serving)
         return;
-    if (argos_rate_due (self->rate, turn->chat_id, now) <= now)
+    //  One mark of a chat, however many of its messages wait
+    char mark[512];
+    snprintf (mark, sizeof mark, "typing/%.240s/%.240s", turn->chat_id, turn->thread_id);
+    if (argos_rate_due (self->rate, turn->chat_id, now) <= now &&
+        argos_rate_due (self->rate, mark, now) <= now) {
+        argos_rate_hold (self->rate, mark, now + self->kind->typing_ms / 2);
         self->kind->typing (self->platform, turn->chat_id, turn->thread_id);
+    }
     argos_adapter_timer (self, &turn->typing, now + self->kind->typing_ms);
 }
 

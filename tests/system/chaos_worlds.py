@@ -18,7 +18,7 @@ HTTP_FAULTS = [{"do": "drop"}, {"do": "drop_after"}, {"do": "partial"}, {"do": "
 class Telegram:
     """Private chats, and each fifth a group, where a draft is a message: one whose answer is lost, or whose adapter is killed then, stays."""
     mark = "♻️"
-    drafts_may_stay = True
+    drafts_stay = ("kills", "faults")
 
     def __init__(self, chats, rate, seed):
         self.fake = FakeTelegram().__enter__()
@@ -57,7 +57,7 @@ class Telegram:
 class Sockets:
     """Discord and Slack: what people say comes by a connection that is also cut now and then."""
     mark = None
-    drafts_may_stay = False
+    drafts_stay = ()
 
     def __init__(self, fake, limited, rate, seed):
         self.fake = fake.start()
@@ -101,6 +101,8 @@ class Discord(Sockets):
 
 
 class Slack(Sockets):
+    drafts_stay = ("kills",)
+
     def __init__(self, chats, rate, seed):
         super().__init__(FakeSlack(), {"do": "status", "status": 429, "headers": {"Retry-After": "1"}}, rate, seed)
         self.chats = []
