@@ -31,17 +31,17 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     api_world_t *self = ctx;
     const char *run = json_string_value (json_object_get (msg->body, "run_id"));
     //  There are two services with a slot each, and which one is first is not ours to say
-    bool ours = self->wanted && strcmp (msg->type, self->wanted) == 0;
-    assert_true (ours || !self->other);
-    if (ours) {
+    if (self->wanted && strcmp (msg->type, self->wanted) == 0) {
         self->lease = msg->lease;
         (void) snprintf (self->run_id, sizeof self->run_id, "%s", run);
         self->wanted = NULL;
         return;
     }
-    self->other = msg->lease;
-    (void) snprintf (self->other_type, sizeof self->other_type, "%s", msg->type);
-    (void) snprintf (self->other_run, sizeof self->other_run, "%s", run);
+    api_other_t *other = &self->others[self->others[0].lease != NULL];
+    assert_null (other->lease);
+    other->lease = msg->lease;
+    (void) snprintf (other->type, sizeof other->type, "%s", msg->type);
+    (void) snprintf (other->run, sizeof other->run, "%s", run);
 }
 
 static void
@@ -82,10 +82,13 @@ void
 api_lease (api_world_t *self, const char *type)
 {
     int64_t deadline = argos_shell_now () + WAIT_MS;
-    if (self->other && strcmp (self->other_type, type) == 0) {
-        self->lease = self->other;
-        self->other = NULL;
-        (void) snprintf (self->run_id, sizeof self->run_id, "%s", self->other_run);
+    for (size_t i = 0; i < 2; i++) {
+        api_other_t *other = &self->others[i];
+        if (!other->lease || strcmp (other->type, type) != 0)
+            continue;
+        self->lease = other->lease;
+        other->lease = NULL;
+        (void) snprintf (self->run_id, sizeof self->run_id, "%s", other->run);
         return;
     }
     self->wanted = type;

@@ -13,6 +13,14 @@
 #define WAIT_MS 10000 //  Patience with anything
 #define KEY "test-key-of-the-api"
 
+//  A lease that waits to be wanted
+
+typedef struct {
+    argos_lease_t *lease; //  NULL = none
+    char type[64];        //  Its type
+    char run[64];         //  Its run
+} api_other_t;
+
 typedef struct {
     zactor_t *store, *broker, *api; //  The real ones
     argos_peer_t *peer;             //  Gateway and agent
@@ -20,9 +28,7 @@ typedef struct {
     char folder[64];                //  Home of the database
     char run_id[64], session[64];   //  Of the last lease
     argos_lease_t *lease;           //  In hand
-    argos_lease_t *other;           //  Came while another was wanted
-    char other_type[64];            //  Its type
-    char other_run[64];             //  Its run
+    api_other_t others[2];          //  Came while another was wanted: one of each service at most
     const char *wanted;             //  Type that is waited for, NULL = none
     int mails;                      //  turn.stop seen
     int answers;                    //  Commits answered

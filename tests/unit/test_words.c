@@ -14,9 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const s_names[] = { "Bridge over the river",
-    "Br\xc3\xbc"
-    "cke",
+static const char *const s_names[] = { "Bridge over the river", "Brücke",
     "20260101_101010_abcdef01" };
 
 //  All completions of a line, each behind a '|'
