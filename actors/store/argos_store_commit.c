@@ -147,7 +147,7 @@ s_seen (argos_store_t *self, const argos_store_unit_t *unit, const char *id,
     return true;
 }
 
-//  A message among others is known by its own id, too, as if it had been sent alone: one that is
+//  A message of a commit is known by its own id, too, as if it had been sent alone: one that is
 //  known is left out.
 
 static bool
@@ -176,7 +176,7 @@ s_execute_parts (argos_store_t *self, argos_store_unit_t *unit)
 {
     for (unit->part = 0; unit->part < unit->req->part_count; unit->part++) {
         unit->header = &self->headers[unit->part];
-        bool known = !unit->row && unit->req->part_count > 1 && s_is_known (self, unit);
+        bool known = !unit->row && s_is_known (self, unit);
         bool kept = unit->ans->code == ARGOS_OK && (known || s_execute_part (self, unit));
         if (self->failed)
             return false;
