@@ -434,6 +434,30 @@ test_side_that_could_not_be_read (void **state)
     assert_string_equal (argos_sim_text (core_expect (1, "job")->header, "id"), "s2");
 }
 
+//  A message is known by its own id, in whichever commits it comes: alone in one, or among others.
+
+static void
+test_a_message_that_comes_in_two_commits_is_one (void **state)
+{
+    (void) state;
+    static const argos_sim_part_t parts[] = {
+        { "{\"type\":\"job\",\"id\":\"m\",\"to\":\"service:work\",\"key\":\"k\",\"durable\":true}",
+            "{}" },
+        { "{\"type\":\"job\",\"id\":\"o\",\"to\":\"service:work\",\"key\":\"k\",\"durable\":true}",
+            "{}" },
+    };
+    static const char *const commits[] = { "{\"type\":\"commit\",\"id\":\"x1\"}",
+        "{\"type\":\"commit\",\"id\":\"x2\"}", "{\"type\":\"commit\",\"id\":\"x3\"}" };
+    pair_begin (1);
+    for (size_t i = 0; i < 3; i++) {
+        argos_sim_net_commit (core_kit_net, 2, ARGOS_ROLE_LOCAL, commits[i], parts, i == 2 ? 2 : 1);
+        argos_sim_net_settle (core_kit_net);
+    }
+    assert_int_equal (argos_sim_net_number (core_kit_net, "SELECT count (*) FROM queue"), 2);
+    assert_int_equal (
+        argos_sim_net_number (core_kit_net, "SELECT count (*) FROM queue WHERE id = 'm'"), 1);
+}
+
 //  A side message that a done brings to its own lane is for the next holder.
 
 static void
@@ -513,6 +537,7 @@ main (void)
         PAIR_TEST (test_parked_over_restart), PAIR_TEST (test_reject), PAIR_TEST (test_strikes),
         PAIR_TEST (test_the_innocent_do_not_wait), PAIR_TEST (test_side),
         PAIR_TEST (test_side_at_once), PAIR_TEST (test_side_that_could_not_be_read),
+        PAIR_TEST (test_a_message_that_comes_in_two_commits_is_one),
         PAIR_TEST (test_side_of_a_done_to_its_own_lane), PAIR_TEST (test_side_waits_with_the_lane),
         PAIR_TEST (test_side_after_resume), PAIR_TEST (test_side_to_a_deaf_holder) };
     return cmocka_run_group_tests (tests, NULL, NULL);
