@@ -9,6 +9,7 @@ has its id; 160004; without a type it is private), commands, interactions, typin
 
 import asyncio
 import json
+import os
 import random
 import re
 import time
@@ -17,7 +18,7 @@ import uuid
 import wire
 
 #  Fresh in each process: on one host a token has one owner, and tests may run beside each other
-TOKEN = f"MTUwMDAwMDAwMDAwMDAwMDAwMQ.GfAkE1.{uuid.uuid4().hex}012345"
+TOKEN = os.environ.get("FAKE_TOKEN") or f"MTUwMDAwMDAwMDAwMDAwMDAwMQ.GfAkE1.{uuid.uuid4().hex}012345"
 BOT, GUILD, CHANNEL, VOICE, FORUM = "1500000000000000001", "1200000000000000001", "1300000000000000001", "1300000000000000002", "1300000000000000003"
 OWN_ROLE = "1200000000000000077"
 ANA, BEN = "1100000000000000001", "1100000000000000002"

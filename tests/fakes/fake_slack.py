@@ -9,6 +9,7 @@ channels, limits. Faults: wire.py.
 
 import asyncio
 import json
+import os
 import random
 import time
 import uuid
@@ -16,7 +17,8 @@ import uuid
 import wire
 
 #  Fresh in each process: on one host a token has one owner, and tests may run beside each other
-BOT_TOKEN, APP_TOKEN = f"xoxb-1-2-{uuid.uuid4().hex}", f"xapp-1-A1-2-{uuid.uuid4().hex}"
+BOT_TOKEN = os.environ.get("FAKE_TOKEN") or f"xoxb-1-2-{uuid.uuid4().hex}"
+APP_TOKEN = os.environ.get("FAKE_APP_TOKEN") or f"xapp-1-A1-2-{uuid.uuid4().hex}"
 BOT, BOT_ID, APP, TEAM = "UBOT", "B1", "A1", "T1"
 ANA, BEN, CHANNEL, OUTSIDE, ARCHIVED = "U1", "U2", "C1", "C2", "C3"
 

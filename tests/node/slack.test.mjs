@@ -22,7 +22,7 @@ const control = async (what, given = {}) =>
   (await fetch(`${url}/control`, { method: 'POST', body: JSON.stringify({ do: what, with: given }) })).json()
 
 before(async () => {
-  child = spawn('/usr/bin/python3', [resolve(import.meta.dirname, '../fakes/fake_slack.py')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child = spawn('/usr/bin/python3', [resolve(import.meta.dirname, '../fakes/fake_slack.py')], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, FAKE_TOKEN: TOKEN, FAKE_APP_TOKEN: APP_TOKEN } })
   url = 'http://127.0.0.1:' + await new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve))
 })
 
