@@ -5,7 +5,7 @@
 //  Files lie in a new folder of /tmp; statfs of this program says what the test wants.
 
 #include "fault_vfs.h"
-#include "store_kit.h"
+#include "store_fault.h"
 
 #include <setjmp.h>
 #include <spawn.h>
@@ -22,7 +22,6 @@
 
 #include <cmocka.h>
 
-#define HOLDER "agent/1"
 #define OPEN_ARGUMENT "--open" //  This program as the second one that opens a database
 
 extern char **environ;
@@ -36,60 +35,6 @@ statfs (const char *path, struct statfs *info)
     if (s_magic)
         info->f_type = s_magic;
     return rc;
-}
-
-static kit_t *
-s_kit (void)
-{
-    fault_set (FAULT_NONE, 0, false);
-    return kit_new (true);
-}
-
-static void
-s_chores (kit_t *kit)
-{
-    while (argos_store_chore (kit->store, kit->now))
-        continue;
-}
-
-static void
-s_exec (kit_t *kit, const char *sql)
-{
-    char *error = NULL;
-    if (sqlite3_exec (kit->store->db, sql, NULL, NULL, &error) != SQLITE_OK)
-        fail_msg ("%s: %s", sql, error);
-}
-
-static void
-s_sound (kit_t *kit)
-{
-    sqlite3_stmt *stmt = NULL;
-    sqlite3_prepare_v2 (kit->store->db, "PRAGMA integrity_check", -1, &stmt, NULL);
-    assert_int_equal (sqlite3_step (stmt), SQLITE_ROW);
-    assert_string_equal ((const char *) sqlite3_column_text (stmt, 0), "ok");
-    sqlite3_finalize (stmt);
-}
-
-//  Messages of one text into a session, each under a lease of its own.
-
-static void
-s_say (kit_t *kit, const char *session, const char *role, const char *text, int count)
-{
-    static int serial;
-    size_t size = strlen (text) + 256;
-    char *body = malloc (size), id[32];
-    assert_non_null (body);
-    snprintf (id, sizeof id, "s%d", ++serial);
-    int64_t seq = kit_send (kit, id, "turn", session, NULL, NULL);
-    int64_t lease = kit_lease (kit, seq, HOLDER);
-    snprintf (body, size,
-        "{\"session_id\":\"%s\",\"messages\":[{\"role\":\"%s\",\"content\":\"%s\"}]}", session,
-        role, text);
-    for (int n = 1; n <= count; n++)
-        assert_int_equal (
-            kit_write_leased (kit, HOLDER, seq, lease, n, "session.append", body), ARGOS_OK);
-    assert_int_equal (kit_done (kit, HOLDER, seq, lease, count + 1, seq), ARGOS_OK);
-    free (body);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -130,16 +75,16 @@ static void
 one_process_has_it (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     assert_false (s_other_opens (kit));
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
-    s_say (kit, "s", "user", "something to index", 40);
-    s_chores (kit);
+    fault_say (kit, "s", "user", "something to index", 40);
+    fault_chores (kit);
     argos_store_checkpoint (kit->store);
     argos_store_ballast_drop (kit->store);
     argos_store_ballast_make (kit->store);
     kit->now += 3600000;
-    s_chores (kit);
+    fault_chores (kit);
     assert_false (s_other_opens (kit));
     argos_store_destroy (&kit->store);
     assert_true (s_other_opens (kit));
@@ -154,7 +99,7 @@ static void
 one_connection_in_a_process (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     char reason[256];
     assert_null (argos_store_new (kit->path, kit->now, reason));
     assert_non_null (strstr (reason, "another process has it open"));
@@ -169,7 +114,7 @@ static void
 there_is_no_shared_memory (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     char path[128];
     struct stat info;
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
@@ -193,7 +138,7 @@ where_it_lies (void **state)
     } places[] = { { 0x6969, "NFS" }, { 0x517b, "SMB" }, { (long) 0xff534d42, "CIFS" },
         { (long) 0xfe534d42, "SMB" }, { 0x01021997, NULL }, { 0x65735546, NULL },
         { 0x2fc12fc1, NULL }, { 0xef53, NULL } };
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char reason[256] = "", body[32];
         argos_store_destroy (&kit->store);
@@ -215,9 +160,9 @@ static void
 a_newer_schema_is_left_alone (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     char reason[256];
-    s_exec (kit, "PRAGMA user_version = 9999");
+    fault_exec (kit, "PRAGMA user_version = 9999");
     argos_store_destroy (&kit->store);
     assert_null (argos_store_new (kit->path, kit->now, reason));
     assert_non_null (strstr (reason, "9999"));
@@ -234,7 +179,7 @@ static void
 a_read_only_mount (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     char reason[256] = "";
     argos_store_destroy (&kit->store);
     fault_read_only (true);
@@ -264,7 +209,7 @@ static void
 a_full_disk_is_a_state (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     fault_set (FAULT_FULL, 0, true);
     assert_int_equal (kit_write (kit, "g", "session.create", "{\"id\":\"s\"}"), ARGOS_NO_SPACE);
     assert_int_equal (kit_read (kit, "status.get", "{}"), ARGOS_OK);
@@ -283,7 +228,7 @@ static void
 a_batch_is_one_sync (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     argos_storage_req_t *requests[64];
     argos_storage_ans_t *answers[64];
     char reason[256];
@@ -313,7 +258,7 @@ static void
 the_log_stays_small (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     char path[128], text[2001];
     struct stat info;
     memset (text, 'x', sizeof text - 1);
@@ -321,7 +266,7 @@ the_log_stays_small (void **state)
     snprintf (path, sizeof path, "%s-wal", kit->path);
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
     for (int i = 0; i < 40; i++) {
-        s_say (kit, "s", "user", text, 50);
+        fault_say (kit, "s", "user", text, 50);
         assert_int_equal (stat (path, &info), 0);
         assert_true (info.st_size < 16 * ARGOS_STORE_MIB);
     }
@@ -337,20 +282,20 @@ static void
 free_pages_go_back (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     char text[4001];
     memset (text, 'y', sizeof text - 1);
     text[sizeof text - 1] = 0;
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
     kit_write (kit, "g", "session.create", "{\"id\":\"t\"}");
-    s_say (kit, "s", "user", text, 400);
-    s_say (kit, "t", "user", text, 20);
-    s_chores (kit);
+    fault_say (kit, "s", "user", text, 400);
+    fault_say (kit, "t", "user", text, 20);
+    fault_chores (kit);
     int64_t before = kit_number (kit, "PRAGMA page_count");
     assert_int_equal (kit_write (kit, "g", "session.delete", "{\"id\":\"s\"}"), ARGOS_OK);
-    s_chores (kit);
+    fault_chores (kit);
     assert_true (kit_number (kit, "PRAGMA page_count") < before / 2);
-    s_sound (kit);
+    fault_sound (kit);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM messages"), 20);
     kit_free (kit);
 }

@@ -3,7 +3,7 @@
 //  (the file and its disk: test_store_faults.c).
 
 #include "fault_vfs.h"
-#include "store_kit.h"
+#include "store_fault.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -13,62 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define HOLDER "agent/1"
-
-static kit_t *
-s_kit (void)
-{
-    fault_set (FAULT_NONE, 0, false);
-    return kit_new (true);
-}
-
-static void
-s_chores (kit_t *kit)
-{
-    while (argos_store_chore (kit->store, kit->now))
-        continue;
-}
-
-static void
-s_exec (kit_t *kit, const char *sql)
-{
-    char *error = NULL;
-    if (sqlite3_exec (kit->store->db, sql, NULL, NULL, &error) != SQLITE_OK)
-        fail_msg ("%s: %s", sql, error);
-}
-
-static void
-s_sound (kit_t *kit)
-{
-    sqlite3_stmt *stmt = NULL;
-    sqlite3_prepare_v2 (kit->store->db, "PRAGMA integrity_check", -1, &stmt, NULL);
-    assert_int_equal (sqlite3_step (stmt), SQLITE_ROW);
-    assert_string_equal ((const char *) sqlite3_column_text (stmt, 0), "ok");
-    sqlite3_finalize (stmt);
-}
-
-//  Messages of one text into a session, each under a lease of its own.
-
-static void
-s_say (kit_t *kit, const char *session, const char *role, const char *text, int count)
-{
-    static int serial;
-    size_t size = strlen (text) + 256;
-    char *body = malloc (size), id[32];
-    assert_non_null (body);
-    snprintf (id, sizeof id, "s%d", ++serial);
-    int64_t seq = kit_send (kit, id, "turn", session, NULL, NULL);
-    int64_t lease = kit_lease (kit, seq, HOLDER);
-    snprintf (body, size,
-        "{\"session_id\":\"%s\",\"messages\":[{\"role\":\"%s\",\"content\":\"%s\"}]}", session,
-        role, text);
-    for (int n = 1; n <= count; n++)
-        assert_int_equal (
-            kit_write_leased (kit, HOLDER, seq, lease, n, "session.append", body), ARGOS_OK);
-    assert_int_equal (kit_done (kit, HOLDER, seq, lease, count + 1, seq), ARGOS_OK);
-    free (body);
-}
 
 static size_t
 s_hits (kit_t *kit, const char *text)
@@ -90,7 +34,7 @@ s_many (kit_t *kit, const char *text, const char *role, int count)
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
         " INSERT INTO messages (session_id, role, at, content) SELECT 's', '%s', 1, %s FROM n",
         count, role, text);
-    s_exec (kit, sql);
+    fault_exec (kit, sql);
     kit->store->messages_behind += count;
     kit->store->indexed_all = false;
 }
@@ -102,7 +46,7 @@ static void
 the_index_stays_small (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
     s_many (kit,
         "'the ' || i || ' words of row ' || (i * 7919 % 9973) || ' say ' ||"
@@ -110,7 +54,7 @@ the_index_stays_small (void **state)
         "assistant", 8000);
     s_many (kit, "printf ('%.*c', 100000, 'z') || ' hidden'", "tool", 20);
     s_many (kit, "printf ('%.*c', 4000, 'w') || ' seen'", "tool", 1);
-    s_chores (kit);
+    fault_chores (kit);
     int64_t texts = kit_number (kit, "SELECT sum (length (content)) FROM messages");
     int64_t file = kit_number (kit, "PRAGMA page_count") * kit_number (kit, "PRAGMA page_size");
     assert_true (file < texts * 2);
@@ -127,7 +71,7 @@ static void
 indexing_goes_by_small_steps (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     int most = 0, steps = 0;
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
     for (int i = 0; i < 8; i++) {
@@ -153,17 +97,17 @@ static void
 indexing_waits_for_enough (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     assert_int_equal (kit_write (kit, "g", "session.create", "{\"id\":\"s\"}"), ARGOS_OK);
     int slices = 0;
     for (int i = 0; i < 100; i++) {
-        s_say (kit, "s", "user", "a few words", 1);
+        fault_say (kit, "s", "user", "a few words", 1);
         int64_t changes = argos_store_changes_all (kit->store);
         argos_store_chore (kit->store, kit->now); //  Only one: then the next writer is there
         slices += argos_store_changes_all (kit->store) != changes;
     }
     assert_in_range (slices, 2, 8);
-    s_chores (kit);
+    fault_chores (kit);
     assert_int_equal (s_hits (kit, "words"), 100);
     kit_free (kit);
 }
@@ -180,23 +124,23 @@ a_damaged_index_is_made_anew (void **state)
         "UPDATE message_words_data SET block = x'ffffffffffffffff' WHERE id = 10",
     };
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        kit_t *kit = s_kit ();
+        kit_t *kit = fault_kit ();
         kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
-        s_say (kit, "s", "user", "a needle in the hay", 3);
-        s_say (kit, "s", "user", "hay", 50);
-        s_chores (kit);
+        fault_say (kit, "s", "user", "a needle in the hay", 3);
+        fault_say (kit, "s", "user", "hay", 50);
+        fault_chores (kit);
         assert_int_equal (s_hits (kit, "needle"), 3);
-        s_exec (kit, damage[i]);
+        fault_exec (kit, damage[i]);
         kit_reopen (kit);
         if (s_hits (kit, "needle") != 3)
             fail_msg ("damage %zu: %zu hits", i, s_hits (kit, "needle"));
-        s_say (kit, "s", "user", "another needle", 40);
-        s_chores (kit);
+        fault_say (kit, "s", "user", "another needle", 40);
+        fault_chores (kit);
         assert_int_equal (s_hits (kit, "needle"), 43);
         assert_false (kit->store->index_damaged);
-        s_exec (
+        fault_exec (
             kit, "INSERT INTO message_words (message_words, rank) VALUES ('integrity-check', 1)");
-        s_sound (kit);
+        fault_sound (kit);
         kit_free (kit);
     }
 }
@@ -210,7 +154,7 @@ static void
 pruning_asks_for_the_last_activity (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     static const char *const bodies[] = {
         "{\"id\":\"cron\",\"source\":{\"platform\":\"cron\",\"account\":\"a\",\"chat_type\":\"dm\","
         "\"chat_id\":\"c\"}}",
@@ -223,7 +167,7 @@ pruning_asks_for_the_last_activity (void **state)
         if (kit_write (kit, "g", "session.create", bodies[i]) != ARGOS_OK)
             fail_msg ("%s", kit->ans->reason);
     kit->now += 1000;
-    s_say (kit, "used", "user", "x", 1);
+    fault_say (kit, "used", "user", "x", 1);
     char body[128];
     snprintf (body, sizeof body, "{\"before\":%lld,\"platform\":\"cron\"}", (long long) kit->now);
     assert_int_equal (kit_write (kit, "g", "session.prune", body), ARGOS_OK);
@@ -242,7 +186,7 @@ static void
 lists_walk_along_an_index (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     static const argos_sql_t lists[] = { ARGOS_SQL_SESSION_LIST, ARGOS_SQL_SESSION_LIST_OWNER };
     for (size_t i = 0; i < 2; i++) {
         char sql[4096];
@@ -269,19 +213,19 @@ static void
 rows_are_what_they_say (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     static const char *const refused[] = { "UPDATE messages SET active = NULL",
         "UPDATE messages SET active = 2", "UPDATE messages SET at = 'yesterday'",
         "UPDATE sessions SET kind = 'odd'", "UPDATE messages SET session_id = NULL" };
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
-    s_say (kit, "s", "user", "one", 3);
+    fault_say (kit, "s", "user", "one", 3);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_int_not_equal (
             sqlite3_exec (kit->store->db, refused[i], NULL, NULL, NULL), SQLITE_OK);
-    s_exec (kit, "UPDATE messages SET extra = '{\"tool_calls\":[{' WHERE id = 2");
+    fault_exec (kit, "UPDATE messages SET extra = '{\"tool_calls\":[{' WHERE id = 2");
     assert_int_equal (kit_read (kit, "session.load", "{\"id\":\"s\"}"), ARGOS_OK);
     assert_int_equal (json_array_size (json_object_get (kit->result, "messages")), 3);
-    s_chores (kit);
+    fault_chores (kit);
     assert_int_equal (s_hits (kit, "one"), 3);
     kit_free (kit);
 }
@@ -293,26 +237,26 @@ static void
 nothing_is_stored_twice (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     static const char body[] = "{\"session_id\":\"s\",\"messages\":[{\"role\":\"user\","
                                "\"content\":\"x\",\"client_id\":\"c1\"}]}";
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
     int64_t seq = kit_send (kit, "m", "turn", "s", NULL, NULL);
-    int64_t lease = kit_lease (kit, seq, HOLDER);
+    int64_t lease = kit_lease (kit, seq, FAULT_HOLDER);
     assert_int_equal (
-        kit_write_leased (kit, HOLDER, seq, lease, 1, "session.append", body), ARGOS_OK);
+        kit_write_leased (kit, FAULT_HOLDER, seq, lease, 1, "session.append", body), ARGOS_OK);
     assert_int_equal (
-        kit_write_leased (kit, HOLDER, seq, lease, 1, "session.append", body), ARGOS_OK);
+        kit_write_leased (kit, FAULT_HOLDER, seq, lease, 1, "session.append", body), ARGOS_OK);
     assert_true (kit->ans->repeat);
     assert_int_equal (
-        kit_write_leased (kit, HOLDER, seq, lease, 2, "session.append", body), ARGOS_OK);
+        kit_write_leased (kit, FAULT_HOLDER, seq, lease, 2, "session.append", body), ARGOS_OK);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM messages"), 1);
     assert_int_equal (kit_number (kit, "SELECT message_count FROM sessions"), 1);
     kit_release (kit, seq, lease, 4, false, NULL);
     int64_t next = kit_lease (kit, seq, "agent/2");
     assert_true (next > lease);
     assert_int_equal (
-        kit_write_leased (kit, HOLDER, seq, lease, 3, "session.append", body), ARGOS_FENCED);
+        kit_write_leased (kit, FAULT_HOLDER, seq, lease, 3, "session.append", body), ARGOS_FENCED);
     kit_free (kit);
 }
 
@@ -323,7 +267,7 @@ static void
 ends_and_routes (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     static const struct {
         const char *reason; //  Of the end that is asked for
         const char *after;  //  What stands then
@@ -332,12 +276,13 @@ ends_and_routes (void **state)
         { "ws_orphan_reap", "session_reset" } };
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
     int64_t seq = kit_send (kit, "m", "turn", "s", NULL, NULL);
-    int64_t lease = kit_lease (kit, seq, HOLDER);
+    int64_t lease = kit_lease (kit, seq, FAULT_HOLDER);
     for (int i = 0; i < 5; i++) {
         char body[96];
         snprintf (body, sizeof body, "{\"id\":\"s\",\"reason\":\"%s\"}", ends[i].reason);
         assert_int_equal (
-            kit_write_leased (kit, HOLDER, seq, lease, i + 1, "session.close", body), ARGOS_OK);
+            kit_write_leased (kit, FAULT_HOLDER, seq, lease, i + 1, "session.close", body),
+            ARGOS_OK);
         kit_read (kit, "session.get", "{\"id\":\"s\"}");
         const json_t *session = json_object_get (kit->result, "session");
         assert_string_equal (
@@ -361,13 +306,13 @@ static void
 the_clock_goes_back (void **state)
 {
     (void) state;
-    kit_t *kit = s_kit ();
+    kit_t *kit = fault_kit ();
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
-    s_say (kit, "s", "user", "first", 1);
+    fault_say (kit, "s", "user", "first", 1);
     int64_t latest = kit->now;
     kit->now -= 86400000LL * 400;
-    s_say (kit, "s", "assistant", "second", 1);
-    s_chores (kit);
+    fault_say (kit, "s", "assistant", "second", 1);
+    fault_chores (kit);
     kit_read (kit, "session.load", "{\"id\":\"s\"}");
     const json_t *messages = json_object_get (kit->result, "messages");
     assert_string_equal (
@@ -375,7 +320,7 @@ the_clock_goes_back (void **state)
     assert_int_equal (kit_number (kit, "SELECT last_activity_at FROM sessions"), latest);
     kit->now = latest + 86400000LL * 400; //  And forward: nothing goes because of it
     int64_t seen = kit_number (kit, "SELECT count (*) FROM seen");
-    s_chores (kit);
+    fault_chores (kit);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM seen"), seen);
     kit_free (kit);
 }
@@ -390,12 +335,13 @@ ids_are_remembered (void **state)
     kit_t *kit = kit_new (false);
     char id[32];
     int64_t seq = kit_send (kit, "first", "turn", "k", NULL, "{}");
-    assert_int_equal (kit_done (kit, HOLDER, seq, kit_lease (kit, seq, HOLDER), 1, seq), ARGOS_OK);
+    assert_int_equal (
+        kit_done (kit, FAULT_HOLDER, seq, kit_lease (kit, seq, FAULT_HOLDER), 1, seq), ARGOS_OK);
     for (int hour = 0; hour < 40 * 24; hour++) {
         kit->now += 3600000;
         snprintf (id, sizeof id, "m%d", hour);
         kit_send (kit, id, "gateway", id, NULL, "{}");
-        s_chores (kit);
+        fault_chores (kit);
         if (hour != 7 * 24 && hour != 29 * 24)
             continue;
         assert_int_equal (kit_send (kit, "first", "turn", "k", NULL, "{}"), seq);
