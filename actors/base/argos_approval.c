@@ -308,7 +308,7 @@ s_add_path (subject_t *subject, const char *path, const argos_cmdline_rules_t *r
 {
     char *plain = argos_plain_text (path, strlen (path));
     char *tidy = argos_cmdline_path (plain, rules);
-    json_array_append_new (subject->paths, json_string (tidy));
+    json_array_append_new (subject->paths, json_string_nocheck (tidy)); //  No UTF-8: judged as well
     free (tidy);
     free (plain);
 }

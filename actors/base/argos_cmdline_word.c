@@ -1,6 +1,7 @@
 //  argos_cmdline_word - a word of a command as rules see it.
 //
-//  Limits: of a word longer than 1 KiB the first and the last 512 bytes; paths of 4 KiB.
+//  Limits: of a word longer than 1 KiB the first and the last 512 bytes. A path is tidied before,
+//  however long it is: the system skips thousands of slashes as well.
 
 #include "argos_cmdline_priv.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 #define SHOWN ((size_t) 512)
-#define PATH_SIZE 4096
+#define SHORT_MAX 8 //  Bytes that a short name of a folder may add
 
 bool
 cmdline_is_assignment (const char *word)
@@ -21,20 +22,20 @@ cmdline_is_assignment (const char *word)
     return word[size] == '=' || (word[size] == '+' && word[size + 1] == '=');
 }
 
-static int
+static unsigned
 s_digit (char sign)
 {
-    return sign >= '0' && sign <= '9'                 ? sign - '0'
-           : (sign | 32) >= 'a' && (sign | 32) <= 'f' ? (sign | 32) - 'a' + 10
+    return sign >= '0' && sign <= '9'                 ? (unsigned) (sign - '0')
+           : (sign | 32) >= 'a' && (sign | 32) <= 'f' ? (unsigned) ((sign | 32) - 'a' + 10)
                                                       : 99;
 }
 
 //  A number behind a backslash: at most max digits of the base. Returns how many.
 
 static size_t
-s_number (const char *text, int base, size_t max, char *ret_sign)
+s_number (const char *text, unsigned base, size_t max, char *ret_sign)
 {
-    int value = 0;
+    unsigned value = 0;
     size_t count = 0;
     while (count < max && s_digit (text[count]) < base)
         value = value * base + s_digit (text[count++]);
@@ -110,24 +111,26 @@ s_shorten (char *path, const char *folder, const char *name)
     memcpy (path, name, short_size);
 }
 
-//  The path as a path from the root or the home directory, as far as that can be known.
+//  The path as a path from the root or the home directory, as far as that can be known; new.
 
-static void
-s_path (const cmdline_state_t *state, const char *word, bool path, char *out)
+static char *
+s_path (const cmdline_state_t *state, const char *word, bool path)
 {
     const char *home = state->rules->home;
     bool local = *word != '/' && *word != '~';
     bool asked = path || strncmp (word, "./", 2) == 0 || strncmp (word, "..", 2) == 0 ||
                  strcmp (word, ".") == 0 || strcmp (word, "*") == 0;
-    if (local && asked && state->cwd)
-        snprintf (out, PATH_SIZE, "%s/%s", state->cwd, word);
-    else
-        snprintf (out, PATH_SIZE, "%s", word);
-    if (*out != '/' && *out != '~')
-        return;
-    s_tidy (out);
-    s_shorten (out, state->rules->state, "~argos");
-    s_shorten (out, home, "~");
+    const char *folder = local && asked && state->cwd ? state->cwd : "";
+    char *out = malloc (strlen (folder) + strlen (word) + SHORT_MAX);
+    if (!out)
+        abort ();
+    stpcpy (stpcpy (stpcpy (out, folder), *folder ? "/" : ""), word);
+    if (*out == '/' || *out == '~') {
+        s_tidy (out);
+        s_shorten (out, state->rules->state, "~argos");
+        s_shorten (out, home, "~");
+    }
+    return out;
 }
 
 static void
@@ -147,20 +150,19 @@ void
 cmdline_render (
     const cmdline_state_t *state, const char *word, bool base, bool path, cmdline_buf_t *out)
 {
-    char tidy[PATH_SIZE];
+    char *tidy = NULL;
     const char *value = strchr (word, '=');
     const char *slash = strrchr (word, '/');
     if (base && slash && slash[1] && !strpbrk (word, "$("))
         word = slash + 1;
-    else if (!base && strlen (word) < PATH_SIZE / 2) {
+    else if (!base) {
         //  name=/path, as of dd and of options
         if (value && (value[1] == '/' || value[1] == '~')) {
             s_put (out, word, (size_t) (value + 1 - word));
             word = value + 1;
             path = false;
         }
-        s_path (state, word, path && *word != '-', tidy);
-        word = tidy;
+        word = tidy = s_path (state, word, path && *word != '-');
     }
     if (*word && strchr ("><|&", *word))
         cmdline_add (out, "\\", 1);
@@ -171,6 +173,7 @@ cmdline_render (
         s_put (out, word, SHOWN);
         s_put (out, word + size - SHOWN, SHOWN);
     }
+    free (tidy);
 }
 
 char *

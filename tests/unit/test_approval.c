@@ -246,6 +246,29 @@ some_paths_are_written_by_no_tool (void **state)
             fail_msg ("%s is denied: %s", allowed[i], ret.text);
 }
 
+//  A path may have 4,095 bytes, most of which mean nothing, and bytes that are no UTF-8.
+
+static void
+a_long_path_is_judged_as_well (void **state)
+{
+    (void) state;
+    char text[4096];
+    argos_approval_t ret;
+    memset (text, '/', 3000);
+    stpcpy (text + 3000, "etc/passwd");
+    assert_true (argos_approval_path (s_policy, text, HOME, STATE, &ret));
+    char *at = stpcpy (text, "rm -rf ");
+    memset (at, '/', 3000);
+    stpcpy (at + 3000, "etc");
+    assert_string_equal (s_judge (s_call (NULL), text).key, "delete_system");
+    at = stpcpy (text, "/etc/"); //  The cut for the rules is in the middle of a character
+    for (int i = 0; i < 900; i++)
+        at = stpcpy (at, "é");
+    assert_true (argos_approval_path (s_policy, text, HOME, STATE, &ret));
+    assert_true (argos_approval_path (s_policy, "/tmp/\xff/authorized_keys", HOME, STATE, &ret));
+    assert_true (argos_approval_secret (s_policy, "/tmp/\xff/id_rsa", HOME, STATE, &ret));
+}
+
 static void
 a_patch_is_judged_by_each_of_its_paths (void **state)
 {
@@ -333,6 +356,7 @@ main (void)
         cmocka_unit_test (what_a_model_says_is_read_or_escalated),
         cmocka_unit_test (what_can_not_be_read_whole_is_asked_for),
         cmocka_unit_test (some_paths_are_written_by_no_tool),
+        cmocka_unit_test (a_long_path_is_judged_as_well),
         cmocka_unit_test (a_patch_is_judged_by_each_of_its_paths),
         cmocka_unit_test (the_place_of_work_counts),
         cmocka_unit_test (rules_that_can_not_be_used_are_told),
