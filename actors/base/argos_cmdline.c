@@ -1,8 +1,8 @@
 //  argos_cmdline - lines for rules out of a shell's text.
 //
-//  Invariant: each nested text is read with one depth more and its bytes are counted, so that any
-//  input ends soon; what is not read sets overflow. Limits: CMDLINE_* in argos_cmdline_priv.h, 2
-//  MiB of text with all that is nested.
+//  Invariant: each nested text is read with one depth more, and its bytes are counted like those of
+//  values and pipes, so that any input ends soon; what is not read sets overflow. Limits: CMDLINE_*
+//  in argos_cmdline_priv.h, 2 MiB of text with all that is nested.
 
 #include "argos_cmdline.h"
 
@@ -312,6 +312,8 @@ s_run (cmdline_text_t *self, size_t begin, char end)
     s_render (self, begin, &self->raw);
     self->prefixed = self->prefixed || start != begin;
     char *feed = end == '|' ? cmdline_writes (self, start) : NULL;
+    if (feed)
+        cmdline_may_read (self->state, strlen (feed));
     free (self->feed);
     self->feed = feed;
 }
@@ -336,13 +338,21 @@ cmdline_command (cmdline_text_t *self, char end)
     self->here = NULL;
 }
 
+bool
+cmdline_may_read (cmdline_state_t *state, size_t size)
+{
+    state->work += size;
+    if (state->work > WORK_MAX)
+        state->out->overflow = true;
+    return !state->out->overflow;
+}
+
 void
 cmdline_text (cmdline_state_t *state, const char *data, size_t size, int depth)
 {
-    state->work += size;
-    if (depth > CMDLINE_DEPTH || state->work > WORK_MAX)
+    if (depth > CMDLINE_DEPTH)
         state->out->overflow = true;
-    if (state->out->overflow)
+    if (!cmdline_may_read (state, size))
         return;
     cmdline_text_t *self = calloc (1, sizeof *self);
     //  A copy: a variable that is set inside may be what the text stands in

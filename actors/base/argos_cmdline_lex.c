@@ -111,6 +111,8 @@ static void
 s_push_value (cmdline_text_t *self, const char *value, bool quoted)
 {
     self->in_word = self->in_word || quoted;
+    if (!cmdline_may_read (self->state, strlen (value)))
+        return;
     for (; *value; value++) {
         if (!quoted && isspace ((unsigned char) *value))
             s_end_word (self);

@@ -40,7 +40,7 @@ typedef struct {
     char *cwd;                          //  Where it is, NULL = unknown
     char made[CMDLINE_MADE][64];        //  Names of files that chmod has made programs
     size_t made_count;                  //  How many
-    size_t work;                        //  Bytes read by all texts
+    size_t work;                        //  Bytes read: texts, values, what pipes bring
 } cmdline_state_t;
 
 //  One text
@@ -67,6 +67,8 @@ typedef struct {
 //  argos_cmdline.c
 //  The text of a nested shell.
 void cmdline_text (cmdline_state_t *state, const char *data, size_t size, int depth);
+//  Whether so many bytes more may be read; beyond the limit they set overflow.
+bool cmdline_may_read (cmdline_state_t *state, size_t size);
 //  The words make a command; end is what stands behind it: | & ; or 0.
 void cmdline_command (cmdline_text_t *self, char end);
 void cmdline_add (cmdline_buf_t *buf, const char *data, size_t size);

@@ -138,10 +138,11 @@ s_escape_kind (const unsigned char *data, size_t size, size_t *ret_at)
     return data[0] >= 0x80 && data[0] <= 0x9F ? data[0] - 0x40 : -1;
 }
 
-//  Length of the escape sequence at data, 0 = there is none.
+//  Length of the escape sequence at data, 0 = there is none. *endless: a string was looked for
+//  before and has no end, so neither has a later one.
 
 static size_t
-s_escape (const unsigned char *data, size_t size)
+s_escape (const unsigned char *data, size_t size, bool *endless)
 {
     size_t at;
     int kind = s_escape_kind (data, size, &at);
@@ -155,12 +156,13 @@ s_escape (const unsigned char *data, size_t size)
     if (kind == 0 || !strchr ("]P^_X", kind))
         return at;
     //  A string up to BEL or ST; one without an end hides nothing but its beginning
-    for (size_t end = at; end < size; end++) {
+    for (size_t end = at; end < size && !*endless; end++) {
         if (data[end] == 0x07)
             return end + 1;
         if (data[end] == 0x1B && end + 1 < size && data[end + 1] == '\\')
             return end + 2;
     }
+    *endless = true;
     return at;
 }
 
@@ -183,9 +185,10 @@ argos_plain_text (const char *text, size_t size)
     if (!plain)
         abort ();
     size_t used = 0;
+    bool endless = false;
     for (size_t at = 0; at < size;) {
         size_t length = argos_utf8_length (data + at, size - at);
-        size_t escape = length < 3 ? s_escape (data + at, size - at) : 0;
+        size_t escape = length < 3 ? s_escape (data + at, size - at, &endless) : 0;
         if (escape) {
             at += escape;
             continue;

@@ -222,6 +222,35 @@ what_can_not_be_read_whole_is_asked_for (void **state)
     assert_string_equal (s_judge (s_call (NULL), text).key, "delete_system");
 }
 
+//  Values and pipes multiply a text: what they bring counts as if it had been written.
+
+static void
+a_text_that_multiplies_ends_soon (void **state)
+{
+    (void) state;
+    static char text[600000];
+    char *at = stpcpy (text, "a=");
+    memset (at, 'x', 4000);
+    at = stpcpy (at + 4000, "; echo \"");
+    for (int i = 0; i < 200000; i++)
+        at = stpcpy (at, "$a");
+    stpcpy (at, "\"");
+    assert_string_equal (s_judge (s_call (NULL), text).key, "unreadable");
+    at = stpcpy (text, "echo ");
+    memset (at, 'x', 300000);
+    at += 300000;
+    for (int i = 0; i < 40000; i++)
+        at = stpcpy (at, " | cat");
+    assert_string_equal (s_judge (s_call (NULL), text).key, "unreadable");
+    //  Strings for a terminal that never end
+    for (size_t i = 0; i + 2 < sizeof text; i += 2)
+        memcpy (text + i, "\x1b]", 3);
+    char *plain = argos_plain_text (text, strlen (text));
+    assert_string_equal (plain, "");
+    free (plain);
+    assert_int_equal (s_judge (s_call (NULL), "echo $'\\UFFFFFFFF'").verdict, ARGOS_APPROVAL_ALLOW);
+}
+
 //  E7, #104059
 
 static void
@@ -355,6 +384,7 @@ main (void)
         cmocka_unit_test (where_nobody_can_be_asked_it_is_denied),
         cmocka_unit_test (what_a_model_says_is_read_or_escalated),
         cmocka_unit_test (what_can_not_be_read_whole_is_asked_for),
+        cmocka_unit_test (a_text_that_multiplies_ends_soon),
         cmocka_unit_test (some_paths_are_written_by_no_tool),
         cmocka_unit_test (a_long_path_is_judged_as_well),
         cmocka_unit_test (a_patch_is_judged_by_each_of_its_paths),
