@@ -287,7 +287,7 @@ s_end_line (s_reader_t *self)
     self->line_touched = false;
 }
 
-//  Bytes of inline code at text: from its backticks to as many; 0 = none on this line.
+//  Bytes of inline code at text: from its backticks to as many. None on this line: the backticks.
 
 static size_t
 s_code (const char *text)
@@ -299,7 +299,7 @@ s_code (const char *text)
             return at + run;
         at += run ? run : 1;
     }
-    return 0;
+    return ticks;
 }
 
 //  One line outside of fences and quotations.

@@ -82,6 +82,24 @@ more_than_sixteen_files_stay_as_they_are_written (void **state)
     argos_reply_clear (&self);
 }
 
+//  Each of so many backticks may begin code that ends nowhere.
+
+static void
+a_text_of_backticks_is_read_once (void **state)
+{
+    (void) state;
+    static char text[400000];
+    argos_reply_t reply;
+    memset (text, '`', sizeof text - 1);
+    text[0] = 'x'; //  No fence
+    argos_reply_read (&reply, text);
+    assert_string_equal (reply.text, text);
+    argos_reply_clear (&reply);
+    argos_reply_read (&reply, "``a` MEDIA:/tmp/a.png");
+    assert_string_equal (reply.text, "``a`");
+    argos_reply_clear (&reply);
+}
+
 static void
 silence_is_a_whole_text (void **state)
 {
@@ -157,6 +175,7 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (files_are_taken_out_of_the_text_and_examples_are_not),
         cmocka_unit_test (more_than_sixteen_files_stay_as_they_are_written),
+        cmocka_unit_test (a_text_of_backticks_is_read_once),
         cmocka_unit_test (silence_is_a_whole_text),
         cmocka_unit_test (an_error_page_is_no_answer),
         cmocka_unit_test (which_files_may_leave),
