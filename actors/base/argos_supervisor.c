@@ -409,7 +409,8 @@ argos_supervisor_drain (argos_supervisor_t *self, int patience_ms, const char *r
     while (left && zclock_mono () < deadline) {
         watch_t watch;
         s_watch (self, &watch);
-        zmq_poll (watch.items, watch.count, (long) (deadline - zclock_mono ()));
+        int64_t left_ms = deadline - zclock_mono (); //  Below 0 it would wait for ever
+        zmq_poll (watch.items, watch.count, left_ms > 0 ? (long) left_ms : 0);
         if (watch.items[0].revents && s_signal (self))
             break; //  Asked twice: no more waiting
         for (int i = 1; i < watch.count; i++)
