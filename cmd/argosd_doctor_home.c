@@ -77,20 +77,27 @@ s_look_at (doctor_t *self, const char *name, doctor_level_t level, uid_t owner, 
     struct stat info;
     if (lstat (s_inside (self, name, path), &info) != 0)
         return;
-    if (S_ISLNK (info.st_mode) && stat (path, &info) != 0)
+    bool link = S_ISLNK (info.st_mode);
+    if (link && stat (path, &info) != 0)
         return;
     if (info.st_uid != owner)
         argosd_doctor_say (self, DOCTOR_FAULT, "chown it to the owner of the home",
             "%s belongs to uid %lu", path, (unsigned long) info.st_uid);
     mode_t own = S_ISDIR (info.st_mode) ? 0700 : 0600;
     mode_t allowed = own | 0700 | (shared ? GROUP_ENTERS : 0), mode = info.st_mode & 0777;
+    doctor_level_t found = mode & FOREIGN ? level : DOCTOR_FAULT;
     if ((mode & own) == own && !(mode & ~allowed))
         return;
+    if (link) {
+        argosd_doctor_say (self, found, "chmod what the link leads to, as its owner",
+            "%s leads to what has the permissions %03o, not %03o", path, (unsigned) mode,
+            (unsigned) own);
+        return;
+    }
     int rc =
         self->fix ? fchmodat (AT_FDCWD, path, (mode & allowed) | own, AT_SYMLINK_NOFOLLOW) : -1;
-    argosd_doctor_curable (self, mode & FOREIGN ? level : DOCTOR_FAULT, rc,
-        "chmod what the link leads to, as its owner", "%s has the permissions %03o, not %03o", path,
-        (unsigned) mode, (unsigned) own);
+    argosd_doctor_curable (self, found, rc, "chmod it, as its owner",
+        "%s has the permissions %03o, not %03o", path, (unsigned) mode, (unsigned) own);
 }
 
 //  Calls fn for the files of a folder of the home whose name ends in suffix.
