@@ -31,6 +31,7 @@ struct argos_ink {
     unsigned line;             //  Style of the line
     bool block;                //  At the begin of a line: what kind of one is to be seen
     char before;               //  Last byte that was shown, a newline at the left
+    bool lead;                 //  C2 has come, and waits for the byte behind it
     char fence;                //  What closes the code we are in, 0 = we are in none
     size_t fence_size;         //  and how many of it at least
 };
@@ -67,7 +68,8 @@ s_style (argos_ink_t *self, unsigned style)
         }
 }
 
-//  Text in a style. A terminal obeys control characters: they are left out.
+//  Text in a style. A terminal obeys control characters: they are left out, U+0080 to U+009F (C2
+//  and a byte that is less than A0) among them.
 
 static void
 s_put (argos_ink_t *self, unsigned style, const char *text, size_t size)
@@ -76,7 +78,13 @@ s_put (argos_ink_t *self, unsigned style, const char *text, size_t size)
         unsigned char byte = (unsigned char) text[i];
         if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f)
             continue;
+        bool lead = self->lead;
+        self->lead = byte == 0xc2;
+        if (self->lead || (lead && (byte & 0xe0) == 0x80))
+            continue;
         s_style (self, style);
+        if (lead)
+            s_raw (self, "\xc2", 1);
         s_raw (self, text + i, 1);
         self->before = text[i];
     }

@@ -181,6 +181,18 @@ s_ring (void)
     return ring[next++ % RING];
 }
 
+//  Bytes of the control character that stands there, 0 = none does. U+0080 to U+009F are some, too:
+//  a terminal may take the second byte of theirs for the start of a sequence.
+
+static size_t
+s_control (const char *text, size_t size)
+{
+    unsigned char c = (unsigned char) *text;
+    if (c == 0xc2 && size > 1 && ((unsigned char) text[1] & 0xe0) == 0x80)
+        return 2;
+    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+}
+
 const char *
 argos_cli_text (const json_t *object, const char *name)
 {
@@ -194,8 +206,8 @@ argos_cli_text (const json_t *object, const char *name)
     else if (json_is_string (value) && json_string_length (value) > 0)
         snprintf (text, CLI_SHOWN, "%s", json_string_value (value));
     for (char *c = text; *c; c++)
-        if ((unsigned char) *c < 0x20 || *c == 0x7f)
-            *c = ' ';
+        if (*c == '\n' || *c == '\t' || s_control (c, c[1] ? 2 : 1))
+            memset (c, ' ', *c == '\xc2' ? 2 : 1);
     return text;
 }
 
@@ -214,13 +226,15 @@ argos_cli_time (int64_t at)
 void
 argos_cli_write (const char *text, size_t size)
 {
-    size_t from = 0;
-    for (size_t i = 0; i <= size; i++) {
-        unsigned char c = i < size ? (unsigned char) text[i] : 0;
-        if (i < size && (c >= 0x20 || c == '\n' || c == '\t') && c != 0x7f)
-            continue;
-        fwrite (text + from, 1, i - from, stdout);
-        from = i + 1;
+    size_t from = 0, at = 0;
+    while (at < size) {
+        size_t control = s_control (text + at, size - at);
+        if (control)
+            fwrite (text + from, 1, at - from, stdout);
+        at += control ? control : 1;
+        if (control)
+            from = at;
     }
+    fwrite (text + from, 1, size - from, stdout);
     fflush (stdout);
 }

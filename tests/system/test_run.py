@@ -20,6 +20,7 @@ def run(home, *arguments, text=None):
 def test_an_answer_is_all_of_stdout_and_goes_nowhere_else(argosd):
     result = run(argosd.home, "hello", text="")
     assert (result.returncode, result.stdout, result.stderr) == (0, "You said: hello\n", "")
+    assert run(argosd.home, "a\x1b[31m \u009b31m\u00a0b", text="").stdout == "You said: a[31m 31m\u00a0b\n"  # A terminal would obey
     result = run(argosd.home, "--json", "two words", text="")
     answered = json.loads(result.stdout)
     assert answered["state"] == "completed" and answered["output"] == "You said: two words"
@@ -108,6 +109,8 @@ def test_bash_completes_commands_their_words_and_options(home):
     assert words_of("argos doctor --f") == ["--fix"] and words_of("argos handoff --w") == ["--wait"]
     assert words_of("argos completion z") == ["zsh"]
     assert words_of("argos nothing x") == []
+    assert words_of("argos --json peers dr") == ["drain"] and words_of("argos --home /x --json peers dr") == ["drain"]
+    assert "doctor" in words_of("argos --home=/x do") and words_of("argos --home x") == []  # A folder, which bash completes
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -26,6 +26,9 @@ static const struct {
     const char *text, *shown; //  What is fed, what stands on the terminal
 } s_cases[] = {
     { "plain", "plain" },
+    { "a\033[31m\x7f\xc2\x9b"
+      "31mb\xc2\xa0 c",
+        "a[31m31mb\xc2\xa0 c" },
     { "a **b** c", "a " BOLD "b" OFF " c" },
     { "__b__ *i* _i_", BOLD "b" OFF " " ITALIC "i" OFF " " ITALIC "i" OFF },
     { "***both***!", BOLD ITALIC "both" OFF "!" },
