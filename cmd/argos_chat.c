@@ -389,6 +389,7 @@ s_talk (chat_t *self)
     snprintf (history, sizeof history, "%s/chat_history", self->cli->home);
     self->term = argos_term_new (self->cli->loop, self->cli->json, history, s_on_line, self);
     argos_term_complete (self->term, argos_chat_complete);
+    argos_chat_place (self);
     argos_chat_introduce (self);
     if (!self->cli->final) {
         self->cli->on_signal = s_on_signal;
@@ -436,6 +437,7 @@ argos_command_chat (argos_cli_t *self, int argc, char **argv)
     argos_cli_disconnect (self); //  Answers what is unanswered: before the runs are freed
     argos_term_destroy (&chat.term);
     json_decref (chat.sessions);
+    json_decref (chat.places);
     while (chat.runs) {
         chat_run_t *run = chat.runs;
         LL_DELETE (chat.runs, run);

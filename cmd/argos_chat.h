@@ -53,6 +53,8 @@ struct chat {
     bool listing;       //  The person's sessions are asked for
     bool picking;       //  They have been listed: a number is one of them
     json_t *sessions;   //  The latest of them, NULL = not known
+    bool placing;       //  Places to hand over to are asked for
+    json_t *places;     //  The latest of them, words of /handoff; NULL = not known
     char tool[48];      //  Works for us, "" = none
     int rc;             //  Exit code
 };
@@ -111,9 +113,10 @@ void argos_chat_introduce (chat_t *self);
 //  Shows the question that its turn has put before we came, if it is still open.
 void argos_chat_asked (chat_t *self);
 
-//  argos_chat_pick.c: asks for the person's sessions, for the completion of a line by
-//  argos_chat_complete.
+//  argos_chat_pick.c: asks for the person's sessions, and for platforms and chats, for the
+//  completion of a line by argos_chat_complete.
 void argos_chat_list (chat_t *self);
+void argos_chat_place (chat_t *self);
 bool argos_chat_complete (void *ctx, const char *line, size_t index, char *target);
 
 //  Whether the line asks for a list to pick from; the list has been shown; and the line as it is

@@ -1,8 +1,9 @@
-//  argos_chat_pick - earlier sessions in `argos chat`: behind /resume the tabulator knows their
-//  names, and a number picks one of those that /resume lists.
+//  argos_chat_pick - what the tabulator knows in `argos chat`: earlier sessions behind /resume,
+//  places behind /handoff; and a number picks one of the sessions that /resume lists.
 //
-//  Invariant: names is what argosd said last; it is asked again whenever it may have changed, and
-//  nothing waits for it. Limits: the SESSIONS_MAX latest.
+//  Invariant: what is known is what argosd said last; it is asked again whenever it may have
+//  changed (for places: when they are completed), and nothing waits for it. Limits: the
+//  SESSIONS_MAX latest, PLACES_MAX places.
 
 #include "argos_chat.h"
 #include "argos_words.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define SESSIONS_MAX 50
+#define PLACES_MAX 100
 #define COMMAND "/resume"
 
 static void
@@ -38,19 +40,101 @@ argos_chat_list (chat_t *self)
     self->listing = argos_loop_send (self->cli->loop, &part, s_on_sessions, self) == ARGOS_OK;
 }
 
+//  ------------------------------------------------------------------------------------------------
+//  Places
+
+static bool
+s_is_there (const json_t *list, const char *place)
+{
+    size_t i;
+    json_t *known;
+    json_array_foreach (list, i, known)
+        if (strcmp (json_string_value (known), place) == 0)
+            return true;
+    return false;
+}
+
+static void
+s_add (json_t *list, const char *place)
+{
+    if (json_array_size (list) < PLACES_MAX && !s_is_there (list, place))
+        json_array_append_new (list, json_string (place));
+}
+
+//  Chats that somebody has spoken from, of platforms that are there.
+
+static void
+s_on_channels (void *arg, const argos_loop_answer_t *answer)
+{
+    chat_t *self = arg;
+    char place[ARGOS_TERM_WORD];
+    size_t i;
+    json_t *channel;
+    self->placing = false;
+    json_array_foreach (json_object_get (answer->body, "channels"), i, channel) {
+        const json_t *source = json_object_get (channel, "source");
+        const char *platform = argos_chat_text (source, "platform");
+        if (s_is_there (self->places, platform) &&
+            snprintf (place, sizeof place, "%s:%s", platform, argos_chat_text (source, "chat_id")) <
+                (int) sizeof place)
+            s_add (self->places, place);
+    }
+}
+
+//  The platforms whose adapters are there; then their chats.
+
+static void
+s_on_services (void *arg, const argos_loop_answer_t *answer)
+{
+    chat_t *self = arg;
+    char platform[64];
+    size_t i;
+    json_t *service;
+    self->placing = false;
+    if (answer->code != ARGOS_OK)
+        return;
+    json_decref (self->places);
+    self->places = json_array ();
+    json_array_foreach (json_object_get (answer->body, "services"), i, service) {
+        const char *name = argos_chat_text (service, "name");
+        if (sscanf (name, "deliver.%63[^.].", platform) == 1 && strcmp (platform, "local") != 0 &&
+            json_integer_value (json_object_get (service, "workers")) > 0)
+            s_add (self->places, platform);
+    }
+    argos_loop_part_t part = { .type = "channel.list", .to = "actor:gateway" };
+    self->placing = json_array_size (self->places) &&
+                    argos_loop_send (self->cli->loop, &part, s_on_channels, self) == ARGOS_OK;
+}
+
+void
+argos_chat_place (chat_t *self)
+{
+    argos_loop_part_t part = { .type = "broker.status", .to = "actor:broker" };
+    if (!self->placing && !self->lost && argos_term_is_interactive (self->term))
+        self->placing = argos_loop_send (self->cli->loop, &part, s_on_services, self) == ARGOS_OK;
+}
+
+//  ------------------------------------------------------------------------------------------------
+//  Completing and picking
+
 bool
 argos_chat_complete (void *ctx, const char *line, size_t index, char *target)
 {
     chat_t *self = ctx;
-    const char *names[SESSIONS_MAX];
-    size_t count = json_array_size (self->sessions);
-    count = count < SESSIONS_MAX ? count : SESSIONS_MAX;
-    for (size_t i = 0; i < count; i++) {
-        const json_t *session = json_array_get (self->sessions, i);
-        const char *title = argos_chat_text (session, "title");
-        names[i] = *title ? title : argos_chat_text (session, "id");
+    const char *names[SESSIONS_MAX], *places[PLACES_MAX];
+    argos_words_known_t known = { .sessions = names, .places = places };
+    size_t i;
+    json_t *item;
+    json_array_foreach (self->sessions, i, item) {
+        const char *title = argos_chat_text (item, "title");
+        if (known.session_count < SESSIONS_MAX)
+            names[known.session_count++] = *title ? title : argos_chat_text (item, "id");
     }
-    return argos_words_complete (line, names, count, index, target, ARGOS_TERM_WORD);
+    json_array_foreach (self->places, i, item)
+        places[known.place_count++] = json_string_value (item);
+    if (index == 0 && argos_chat_is_handoff (line))
+        argos_chat_place (self);
+    return argos_words_complete (line, &known, index, target, ARGOS_TERM_WORD);
 }
 
 bool

@@ -168,6 +168,29 @@ s_edit (argos_term_t *self, const char *keys, size_t size)
     self->keys_left = 0;
 }
 
+//  Makes the file of the history. What was said is nobody else's to read, not even while it is
+//  written.
+
+static bool
+s_own_history (const argos_term_t *self)
+{
+    int fd = open (self->history, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool good = fd >= 0 && fchmod (fd, 0600) == 0;
+    if (fd >= 0)
+        close (fd);
+    return good;
+}
+
+//  Each line is kept at once: another chat may write, too, and we may be killed
+
+static void
+s_remember (const argos_term_t *self, const char *line)
+{
+    add_history (line);
+    if (s_own_history (self))
+        append_history (1, self->history);
+}
+
 //  libedit has completed a line; pasted (or NULL) goes behind it
 
 static void
@@ -185,7 +208,7 @@ s_tell_typed (argos_term_t *self, const char *pasted)
     if (pasted && asprintf (&whole, "%s%s", line, pasted) < 0)
         abort ();
     if (*line && !pasted)
-        add_history (line); //  The editor has room for one line
+        s_remember (self, line); //  The editor has room for one line
     self->fn (self->ctx, whole ? whole : line);
     free (whole);
     free (line);
@@ -315,7 +338,9 @@ argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_
         self->history = strdup (history);
         using_history ();
         stifle_history (HISTORY_MAX);
-        read_history (self->history);
+        if (s_own_history (self) && read_history (self->history) == 0 &&
+            history_length == HISTORY_MAX)
+            write_history (self->history); //  What is older goes
         rl_attempted_completion_function = s_matches;
         rl_basic_word_break_characters = s_no_breaks;
     }
@@ -329,14 +354,6 @@ argos_term_destroy (argos_term_t **self_p)
         return;
     argos_term_t *self = *self_p;
     argos_ink_destroy (&self->ink);
-    if (self->history) {
-        //  What was said is nobody else's to read, not even while it is written
-        int fd = open (self->history, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd >= 0 && fchmod (fd, 0600) == 0)
-            write_history (self->history);
-        if (fd >= 0)
-            close (fd);
-    }
     free (self->history);
     argos_paste_clear (&self->paste);
     free (self->typed);

@@ -28,10 +28,12 @@ static const struct {
 //  Second word number `index` that a command may have, NULL behind the last
 
 static const char *
-s_second (argos_command_id_t id, const char *const *names, size_t count, size_t index)
+s_second (argos_command_id_t id, const argos_words_known_t *known, size_t index)
 {
     if (id == ARGOS_COMMAND_RESUME)
-        return index < count ? names[index] : NULL;
+        return index < known->session_count ? known->sessions[index] : NULL;
+    if (id == ARGOS_COMMAND_HANDOFF)
+        return index < known->place_count ? known->places[index] : NULL;
     for (size_t i = 0; i < sizeof s_seconds / sizeof *s_seconds; i++)
         if (s_seconds[i].id == id)
             return s_seconds[i].words[index];
@@ -39,8 +41,8 @@ s_second (argos_command_id_t id, const char *const *names, size_t count, size_t 
 }
 
 bool
-argos_words_complete (const char *line, const char *const *names, size_t count, size_t index,
-    char *target, size_t room)
+argos_words_complete (
+    const char *line, const argos_words_known_t *known, size_t index, char *target, size_t room)
 {
     char command[ARGOS_COMMANDS_NAME_MAX + 2];
     size_t first = strcspn (line, " "), found = 0;
@@ -55,7 +57,7 @@ argos_words_complete (const char *line, const char *const *names, size_t count, 
     const argos_commands_row_t *row = argos_commands_find (command);
     const char *rest = line + first + strspn (line + first, " "), *word;
     size_t begin = (size_t) (rest - line), typed = strlen (rest);
-    for (size_t i = 0; row && (word = s_second (argos_commands_id (row), names, count, i)); i++)
+    for (size_t i = 0; row && (word = s_second (argos_commands_id (row), known, i)); i++)
         if (strncmp (word, rest, typed) == 0 && begin + strlen (word) < room && found++ == index) {
             snprintf (target, room, "%.*s%s", (int) begin, line, word);
             return true;

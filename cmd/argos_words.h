@@ -7,10 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-//  Line number `index` that `line` may become, to target (room bytes); false behind the last. names
-//  are those of the person's sessions, which /resume takes; longer ones than there is room for are
-//  left out. Pure.
-bool argos_words_complete (const char *line, const char *const *names, size_t count, size_t index,
-    char *target, size_t room);
+//  What is known of this daemon and its person. Borrowed.
+
+typedef struct {
+    const char *const *sessions; //  Names of the person's sessions, which /resume takes
+    size_t session_count;        //  How many
+    const char *const *places;   //  PLATFORM and PLATFORM:CHAT, which /handoff takes
+    size_t place_count;          //  How many
+} argos_words_known_t;
+
+//  Line number `index` that `line` may become, to target (room bytes); false behind the last. Names
+//  that are longer than there is room for are left out. Pure.
+bool argos_words_complete (
+    const char *line, const argos_words_known_t *known, size_t index, char *target, size_t room);
 
 #endif

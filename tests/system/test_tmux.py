@@ -110,6 +110,49 @@ def test_earlier_sessions_are_picked_by_number_and_completed_by_name(screen):
     screen.expect("> /approve al")
 
 
+def test_lines_are_kept_at_once_and_for_all_chats(screen, stage):
+    screen.say("the first of them")
+    screen.expect("You said: the first of them")
+    screen.prompt()
+    beside = Screen(stage.home, "--chat", "beside")
+    beside.prompt()
+    beside.say("said beside")
+    beside.expect("You said: said beside")
+    later = Screen(stage.home, "--chat", "later")  # While both are here
+    later.prompt()
+    later.type("", "Up")
+    later.line("> said beside")
+    later.type("", "Up")
+    later.line("> the first of them")
+    later.close()
+    beside.close()
+    assert (stage.home / "chat_history").read_text().count("said\\040beside") == 1
+    (stage.home / "chat_history").write_text("_HiStOrY_V2_\n" + "".join(f"line\\040{n}\n" for n in range(1500)))
+    later = Screen(stage.home, "--chat", "later")
+    later.prompt()
+    later.type("", "Up")
+    later.line("> line 1499")
+    assert len((stage.home / "chat_history").read_text().splitlines()) == 1001
+    later.close()
+
+
+def test_platforms_and_chats_are_completed_behind_handoff(stage):
+    place = Place(stage)
+    place.say("hello")
+    place.hear()
+    screen = Screen(stage.home, "--chat", "handing")
+    screen.prompt()
+    screen.say("hello")  # By the way of what was asked for before: then both are known
+    screen.expect("You said: hello")
+    screen.prompt()
+    screen.type("/handoff te", "Tab")
+    screen.line("> /handoff test")
+    screen.type(":", "Tab")
+    screen.line("> /handoff test:42")
+    screen.close()
+    place.peer.close()
+
+
 def test_ctrl_c_and_ctrl_d_at_the_prompt(screen):
     screen.type("half a thought", "C-c")
     screen.expect("[Ctrl-D or /quit ends the chat]")

@@ -95,6 +95,10 @@ class Screen:
         """The prompt stands at the bottom, with nothing behind it."""
         self.wait(lambda text: text[max(self.seen - 2, 0):].split("\n")[-1].strip() == ">", "> at the end")
 
+    def line(self, words):
+        """The line at the bottom is this."""
+        self.wait(lambda text: text.split("\n")[-1].strip() == words, words)
+
     def type(self, text, *keys):
         if text:
             quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
