@@ -10,17 +10,28 @@
 
 //  ------------------------------------------------------------------------------------------------
 
+//  The command is the first word that is no option of all commands, nor its value.
+
 static void
 s_bash (void)
 {
     puts ("#  argos completion bash: source it, or put it into /etc/bash_completion.d\n"
           "_argos ()\n"
           "{\n"
-          "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\"\n"
-          "    case \"${COMP_WORDS[1]}\" in");
+          "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\" at=1\n"
+          "    COMPREPLY=()\n"
+          "    [ \"${COMP_WORDS[COMP_CWORD - 1]}\" = --home ] && return\n"
+          "    while [ \"$at\" -lt \"$COMP_CWORD\" ]; do\n"
+          "        case \"${COMP_WORDS[at]}\" in\n"
+          "        --home) at=$((at + 2)) ;;\n"
+          "        -*) at=$((at + 1)) ;;\n"
+          "        *) break ;;\n"
+          "        esac\n"
+          "    done\n"
+          "    [ \"$at\" -lt \"$COMP_CWORD\" ] && case \"${COMP_WORDS[at]}\" in");
     for (size_t i = 0; argos_say_words (i); i++)
         printf ("    %s) words=\"%s\" ;;\n", argos_say_words (i)->name, argos_say_words (i)->words);
-    fputs ("    esac\n    [ \"$COMP_CWORD\" -eq 1 ] && words=\"", stdout);
+    fputs ("    esac\n    [ \"$at\" -lt \"$COMP_CWORD\" ] || words=\"", stdout);
     for (size_t i = 0; argos_say_words (i); i++)
         printf ("%s%s", i ? " " : "", argos_say_words (i)->name);
     puts ("\"\n"
@@ -29,21 +40,32 @@ s_bash (void)
           "complete -o default -F _argos argos");
 }
 
+//  As a file of $fpath it is the body of _argos itself, and is asked at once
+
 static void
 s_zsh (void)
 {
     puts ("#compdef argos\n"
-          "#  argos completion zsh: put it as _argos into a folder of $fpath\n"
+          "#  argos completion zsh: put it as _argos into a folder of $fpath, or source it\n"
           "_argos ()\n"
           "{\n"
           "    local -a words_of\n"
-          "    if (( CURRENT == 2 )); then");
+          "    local -i at=2\n"
+          "    [[ \"${words[CURRENT - 1]}\" = --home ]] && { _files -/; return }\n"
+          "    while (( at < CURRENT )); do\n"
+          "        case \"${words[at]}\" in\n"
+          "        --home) (( at += 2 )) ;;\n"
+          "        -*) (( at += 1 )) ;;\n"
+          "        *) break ;;\n"
+          "        esac\n"
+          "    done\n"
+          "    if (( at >= CURRENT )); then");
     fputs ("        words_of=(", stdout);
     for (size_t i = 0; argos_say_words (i); i++)
         printf ("%s%s", i ? " " : "", argos_say_words (i)->name);
     puts (")\n"
           "    else\n"
-          "        case \"${words[2]}\" in");
+          "        case \"${words[at]}\" in");
     for (size_t i = 0; argos_say_words (i); i++)
         printf ("        %s) words_of=(%s) ;;\n", argos_say_words (i)->name,
             argos_say_words (i)->words);
@@ -51,7 +73,11 @@ s_zsh (void)
           "    fi\n"
           "    compadd -- $words_of --home --json || _files\n"
           "}\n"
-          "compdef _argos argos");
+          "if [[ \"${funcstack[1]}\" = _argos ]]; then\n"
+          "    _argos \"$@\"\n"
+          "else\n"
+          "    compdef _argos argos\n"
+          "fi");
 }
 
 static void
