@@ -2,11 +2,12 @@
 //
 //  Invariant: a request that nobody has taken is called off by compare-and-set before it is given
 //  up, so that it can't be done later behind our back. One that somebody has taken is left alone.
-//  Limits: CLAIM_MS until it is taken, DONE_MS until it is over.
+//  When, says argos_handover_step.
 
 #include "argos_handover.h"
 
 #include "argos_cli_asked.h"
+#include "argos_handover_step.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,10 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CLAIM_MS 60000 //  Until somebody takes it
-#define DONE_MS 900000 //  until it is over
-#define LINE_MS 30000  //  Between two lines that say that it goes on
-#define TICK_MS 5000   //  The state is read again when nothing was heard
+#define TICK_MS 5000 //  The state is read again when nothing was heard
 #define TOPIC "handoff.events"
 
 static const char *
@@ -186,6 +184,8 @@ s_request (argos_handover_t *self, bool stored)
         json_pack ("{s:s, s:s}", "session_id", self->session, "platform", self->platform);
     if (self->target)
         json_object_set_new (body, "target", json_string (self->target));
+    if (self->wait)
+        json_object_set_new (body, "claim_ms", json_integer (ARGOS_HANDOVER_WAIT_MS));
     if (getcwd (cwd, sizeof cwd))
         json_object_set_new (body, "cwd", json_string (cwd));
     parts[count++] = (argos_loop_part_t){ .type = "handoff.request", .to = "store", .body = body };
@@ -233,53 +233,62 @@ s_pause (argos_handover_t *self)
     self->waiting = false;
 }
 
-//  Nobody has taken it. Returns whether it is called off; else somebody just has.
+//  Nobody has taken it. Returns CLI_FAILED when it is called off, -1 when somebody just has taken
+//  it.
 
-static bool
-s_call_off (argos_handover_t *self, const json_t *row, const char *why)
+static int
+s_call_off (argos_handover_t *self, const json_t *row)
 {
+    bool interrupted = self->cli->interrupted;
+    const char *why = interrupted
+                          ? "called off"
+                          : "timed out waiting for the gateway: is argosd running with `handoff`?";
     argos_loop_part_t part = { .type = "handoff.fail",
         .to = "store",
         .durable = true,
         .body = json_pack ("{s:O, s:O, s:s, s:[s]}", "id", json_object_get (row, "id"), "epoch",
             json_object_get (row, "epoch"), "error", why, "states", "pending") };
-    bool interrupted = self->cli->interrupted;
     self->cli->interrupted = false;
-    bool done = argos_cli_send (self->cli, &part) == ARGOS_OK;
-    self->cli->interrupted = interrupted && done;
-    if (done)
-        snprintf (self->why, sizeof self->why, "%s", why);
-    return done;
+    self->heard = true; //  What has become of it is looked at at once
+    if (argos_cli_send (self->cli, &part) != ARGOS_OK)
+        return -1;
+    self->cli->interrupted = interrupted;
+    snprintf (self->why, sizeof self->why, "%s", why);
+    return CLI_FAILED;
 }
 
-//  Says how it stands. Returns CLI_OK or CLI_FAILED when it is over, -1 while it is not.
+//  Does what is next. Returns CLI_OK or CLI_FAILED when it is over, -1 while it is not.
 
 static int
-s_look (argos_handover_t *self, const json_t *row, int64_t since, int64_t *said)
+s_look (argos_handover_t *self, const json_t *row, argos_handover_view_t *view)
 {
-    const char *state = s_text (row, "state");
-    int64_t age_ms = argos_loop_now () - since;
-    if (strcmp (state, "completed") == 0)
+    view->state = s_text (row, "state");
+    view->interrupted = self->cli->interrupted;
+    view->now = argos_loop_now ();
+    const char *error = s_text (row, "error");
+    switch (argos_handover_step (view)) {
+    case ARGOS_HANDOVER_DONE:
         return CLI_OK;
-    if (strcmp (state, "failed") == 0 || !row)
-        return s_failed (
-            self, "%s", *s_text (row, "error") ? s_text (row, "error") : "unknown error");
-    bool running = strcmp (state, "running") == 0;
-    if (!running && self->cli->interrupted && s_call_off (self, row, "called off"))
+    case ARGOS_HANDOVER_FAILED:
+        self->cli->interrupted = false; //  It has failed by itself
+        return s_failed (self, "%s", *error ? error : "unknown error");
+    case ARGOS_HANDOVER_CALL_OFF:
+        return s_call_off (self, row);
+    case ARGOS_HANDOVER_LEAVE:
+        snprintf (self->why, sizeof self->why,
+            "it is still under way; don't go on here before it is over");
         return CLI_FAILED;
-    if (!running && age_ms > CLAIM_MS && !self->wait &&
-        s_call_off (
-            self, row, "timed out waiting for the gateway: is argosd running with `handoff`?"))
-        return CLI_FAILED;
-    if (self->cli->interrupted || age_ms > DONE_MS)
-        return s_failed (self, "it is still under way; don't go on here before it is over");
-    if (running && *said < 0) {
+    case ARGOS_HANDOVER_TAKEN:
+        view->taken = view->said = view->now;
         self->say (self->ctx, "picked up; the conversation is being moved ...");
-        *said = argos_loop_now ();
-    }
-    else if (*said >= 0 && argos_loop_now () - *said >= LINE_MS) {
-        self->say (self->ctx, "still at it (%lld s) ...", (long long) age_ms / 1000);
-        *said = argos_loop_now ();
+        return -1;
+    case ARGOS_HANDOVER_STILL:
+        view->said = view->now;
+        self->say (self->ctx, "still %s (%lld s) ...", view->taken < 0 ? "waiting" : "at it",
+            (long long) (view->now - view->asked) / 1000);
+        return -1;
+    case ARGOS_HANDOVER_SLEEP:
+        break;
     }
     return -1;
 }
@@ -287,7 +296,7 @@ s_look (argos_handover_t *self, const json_t *row, int64_t since, int64_t *said)
 //  One look at the row. *ret_again: a signal came meanwhile, so the next look is at once.
 
 static int
-s_see (argos_handover_t *self, int64_t since, int64_t *said, bool *ret_again)
+s_see (argos_handover_t *self, argos_handover_view_t *view, bool *ret_again)
 {
     json_t *reply = NULL;
     bool before = self->cli->interrupted;
@@ -298,8 +307,8 @@ s_see (argos_handover_t *self, int64_t since, int64_t *said, bool *ret_again)
     self->cli->interrupted |= before;
     int rc = -1;
     if (code == ARGOS_OK)
-        rc = s_look (self, json_object_get (reply, "row"), since, said);
-    else if (self->cli->final || before || argos_loop_now () - since > DONE_MS)
+        rc = s_look (self, json_object_get (reply, "row"), view);
+    else if (self->cli->final || before || argos_loop_now () - view->asked > ARGOS_HANDOVER_DONE_MS)
         rc = s_failed (self, "%s", self->cli->reason);
     json_decref (reply);
     return rc;
@@ -308,11 +317,12 @@ s_see (argos_handover_t *self, int64_t since, int64_t *said, bool *ret_again)
 static int
 s_wait (argos_handover_t *self)
 {
-    int64_t since = argos_loop_now (), said = -1;
+    int64_t now = argos_loop_now ();
+    argos_handover_view_t view = { .wait = self->wait, .asked = now, .taken = -1, .said = now };
     int rc = -1;
     while (rc < 0) {
         bool again;
-        rc = s_see (self, since, &said, &again);
+        rc = s_see (self, &view, &again);
         if (rc < 0 && !again && !self->heard)
             s_pause (self);
     }

@@ -113,7 +113,7 @@ endforeach ()
 
 #  What is pure of the command line
 
-foreach (name IN ITEMS ink words)
+foreach (name IN ITEMS handover_step ink words)
     target_sources (unit_test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmd/argos_${name}.c)
     target_include_directories (unit_test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmd)
 endforeach ()
