@@ -18,6 +18,7 @@ typedef struct {
     char seed[64];            //  The message that it is made of, "" = none
     char guild[64];           //  The server, "" = not known
     char *name;               //  Of the thread
+    bool written;             //  We have written that message
     bool asked;               //  Whether it is there after all
 } s_ask_t;
 
@@ -29,13 +30,19 @@ s_free (s_ask_t *self)
 }
 
 static void
-s_failed (s_ask_t *self, const dc_answer_t *answer)
+s_refuse (s_ask_t *self, const dc_answer_t *answer)
 {
     bool answered = answer->http->phase == ARGOS_HTTP_ANSWERED && answer->wait_ms == 0;
     argos_err_t code = !answered || answer->http->status / 100 == 5 ? ARGOS_BUSY
                        : answer->http->status == 404                ? ARGOS_NOT_FOUND
                                                                     : ARGOS_UNSUPPORTED;
     argos_adapter_answer_error (self->ask, code, answer->why);
+}
+
+static void
+s_failed (s_ask_t *self, const dc_answer_t *answer)
+{
+    s_refuse (self, answer);
     s_free (self);
 }
 
@@ -75,6 +82,25 @@ s_on_looked (void *arg, const dc_answer_t *answer)
 }
 
 static void
+s_on_taken_back (void *arg, const dc_answer_t *answer)
+{
+    (void) answer; //  It stays, then
+    s_free (arg);
+}
+
+//  No thread: the first message that was written for it goes, too.
+
+static void
+s_take_back (s_ask_t *self)
+{
+    char path[160];
+    snprintf (path, sizeof path, "/channels/%s/messages/%s", self->parent, self->seed);
+    if (!self->written ||
+        !dc_api (self->discord, "DELETE", path, NULL, NULL, s_on_taken_back, self))
+        s_free (self);
+}
+
+static void
 s_on_of_message (void *arg, const dc_answer_t *answer)
 {
     s_ask_t *self = arg;
@@ -86,12 +112,14 @@ s_on_of_message (void *arg, const dc_answer_t *answer)
     //  Nobody knows whether it was made: a thread of a message has the message's id
     bool unclear = answer->http->phase != ARGOS_HTTP_ANSWERED || answer->http->status / 100 == 5;
     snprintf (path, sizeof path, "/channels/%s", self->seed);
-    if (!unclear || self->asked ||
-        !dc_api (self->discord, "GET", path, NULL, NULL, s_on_looked, self)) {
-        s_failed (self, answer);
-        return;
+    if (!unclear) {
+        s_refuse (self, answer);
+        s_take_back (self);
     }
-    self->asked = true;
+    else if (self->asked || !dc_api (self->discord, "GET", path, NULL, NULL, s_on_looked, self))
+        s_failed (self, answer);
+    else
+        self->asked = true;
 }
 
 static void
@@ -114,6 +142,7 @@ s_on_seed (void *arg, const dc_answer_t *answer)
         return;
     }
     snprintf (self->seed, sizeof self->seed, "%s", id);
+    self->written = true;
     s_of_message (self);
 }
 
