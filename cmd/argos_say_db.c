@@ -57,10 +57,16 @@ argos_say_db_line (argos_cli_t *self, int argc, char **argv, argos_db_line_t *li
 void
 argos_say_db_progress (const argos_cli_t *self, const char *what, int64_t done, int64_t total)
 {
-    if (self->json || total <= 0 || !isatty (STDERR_FILENO))
+    static const char bar[] = "########################";
+    static int shown = -1; //  Per cent
+    int percent = total > 0 ? (int) (done * 100 / total) : -1;
+    if (self->json || percent < 0 || percent == shown || !isatty (STDERR_FILENO))
         return;
-    fprintf (stderr, "\r%s %3d %%%s", what, (int) (done * 100 / total), done == total ? "\n" : "");
+    int full = percent * (int) strlen (bar) / 100;
+    fprintf (stderr, "\r%s [%-*.*s] %3d %%%s", what, (int) strlen (bar), full, bar, percent,
+        done == total ? "\n" : "");
     fflush (stderr);
+    shown = done == total ? -1 : percent;
 }
 
 int

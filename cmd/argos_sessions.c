@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define DAY_MS 86400000LL //  A day
@@ -311,11 +311,13 @@ static int
 s_import (argos_cli_t *self, const line_t *line)
 {
     argos_import_report_t report = { .sessions = 0 };
+    struct stat info;
     FILE *file = strcmp (line->words[0], "-") == 0 ? stdin : fopen (line->words[0], "re");
     if (!file)
         return argos_cli_error (
             self, CLI_FAILED, "not_found", "%s: %s", line->words[0], strerror (errno));
-    int rc = argos_import_lines (self, file, 0, &report);
+    bool plain = fstat (fileno (file), &info) == 0 && S_ISREG (info.st_mode);
+    int rc = argos_import_lines (self, file, plain ? info.st_size : 0, &report);
     if (file != stdin)
         fclose (file);
     if (rc == CLI_OK)
@@ -340,14 +342,11 @@ s_rename (argos_cli_t *self, const line_t *line)
 static int
 s_branch (argos_cli_t *self, const line_t *line)
 {
-    char fresh[ID_SIZE];
-    unsigned bytes[3] = { 0 };
+    char fresh[ID_SIZE] = "s";
     char *id = s_find (self, line, "sessions branch");
     if (!id)
         return CLI_FAILED;
-    if (getrandom (bytes, sizeof bytes, 0) != (ssize_t) sizeof bytes)
-        abort ();
-    snprintf (fresh, sizeof fresh, "s%08x%08x%08x", bytes[0], bytes[1], bytes[2]);
+    argos_cli_random_hex (fresh + 1, 12);
     json_t *body = json_pack ("{s:s, s:s}", "id", fresh, "from", id);
     s_set (body, "title", line->count > 1 ? line->words[1] : NULL);
     int rc = s_write (self, "sessions branch", "session.branch", body,

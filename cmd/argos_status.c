@@ -41,7 +41,7 @@ s_print_broker (const json_t *broker)
     json_t *item;
     printf ("broker    up %lld s\n",
         (long long) json_integer_value (json_object_get (broker, "uptime_ms")) / 1000);
-    puts ("\nSESSION                          ROLE   LEASES  IDLE MS");
+    puts ("\nPEER                             ROLE   LEASES  IDLE MS");
     json_array_foreach (json_object_get (broker, "sessions"), index, item)
         printf ("%-32s %-6s %6s %8s\n", argos_cli_text (item, "name"),
             argos_cli_text (item, "role"), argos_cli_text (item, "leases"),

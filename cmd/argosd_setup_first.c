@@ -103,9 +103,10 @@ s_choose (first_t *self)
             "or\nrehearsal (no model, it echoes)? [%s] ",
             usual);
         const char *said = s_ask (prompt, answer);
-        if (said && strcmp (said, REHEARSAL) != 0 && !s_named (said))
-            return argos_cli_error (
-                self->cli, CLI_FAILED, "invalid", "there is no provider %.60s", said);
+        while (said && strcmp (said, REHEARSAL) != 0 && !s_named (said)) {
+            fprintf (stderr, "there is no provider %.60s\n", said);
+            said = s_ask (prompt, answer);
+        }
         self->vendor = s_named (said ? said : usual);
     }
     else

@@ -131,6 +131,8 @@ argos_handoff_source (const argos_handoff_case_t *self, const json_t *place)
         if (*s_text (self->thread, "chat_id"))
             json_object_set (source, "chat_id", json_object_get (self->thread, "chat_id"));
     }
+    else if (*s_text (self->chat, "thread_id") && !*s_text (source, "thread_id"))
+        json_object_set (source, "thread_id", json_object_get (self->chat, "thread_id"));
     if (!*s_text (source, "chat_type"))
         json_object_set_new (source, "chat_type", json_string ("dm"));
     if (json_is_object (own)) {
@@ -139,6 +141,22 @@ argos_handoff_source (const argos_handoff_case_t *self, const json_t *place)
         json_object_set (source, "account", json_object_get (place, "account"));
     }
     return source;
+}
+
+bool
+argos_handoff_reachable (const argos_handoff_case_t *self, const json_t *source,
+    char reason[static ARGOS_HANDOFF_TEXT_SIZE])
+{
+    const char *type = s_text (source, "chat_type");
+    bool known = *s_text (source, "user_id") || *s_text (source, "user_id_alt");
+    bool nobody = strcmp (type, "channel") == 0; //  Its posts have no author
+    if (known || nobody || strcmp (type, "dm") == 0 || argos_route_is_shared (source, self->policy))
+        return true;
+    snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE,
+        "each person has a conversation of his own in that chat, and there is no new thread "
+        "(%.200s): say /sethome there, and it is yours",
+        *self->no_thread ? self->no_thread : "not supported");
+    return false;
 }
 
 //  ------------------------------------------------------------------------------------------------

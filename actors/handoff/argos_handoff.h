@@ -48,6 +48,11 @@ void argos_handoff_name (
 //  thread. place has its account. New.
 json_t *argos_handoff_source (const argos_handoff_case_t *self, const json_t *place);
 
+//  Whether somebody's next message there goes on with the session. False with a sentence in reason
+//  where each person has one of his own and nobody says whose it is to be.
+bool argos_handoff_reachable (const argos_handoff_case_t *self, const json_t *source,
+    char reason[static ARGOS_HANDOFF_TEXT_SIZE]);
+
 //  The last commit: route, state, turn, and a handoff.check for what becomes of it, if everything
 //  is still as it was read and nothing is said in either session. New.
 json_t *argos_handoff_parts (const argos_handoff_case_t *self, const json_t *source);

@@ -1,8 +1,7 @@
 //  argos_handoff_actor - the shell of argos_handoff_job: leases, the scan, the timer.
 //
 //  Invariant: every leased message is one job. The scan is a safety net only: it looks for requests
-//  whose message was not sent, and ends what nobody looks after; it does not run while nothing
-//  waits.
+//  whose message was not sent, and ends what nobody looks after.
 
 #include "argos_handoff_actor.h"
 
@@ -22,6 +21,7 @@
 #define SCAN_MAX 100       //  Requests that one scan finds
 
 static void s_scan (handoff_t *self, bool own);
+static void s_list (handoff_t *self);
 
 //  ------------------------------------------------------------------------------------------------
 //  The timer
@@ -36,8 +36,11 @@ s_handle_timer (void *arg)
         if (job->retry_ms >= 0 && job->retry_ms <= now && !job->waiting && job->lease)
             job_retry (job);
     if (self->scan_ms >= 0 && self->scan_ms <= now) {
-        self->scan_ms = -1;
-        s_scan (self, false);
+        self->scan_ms = now + SCAN_MS;
+        if (self->jobs)
+            s_scan (self, false);
+        else
+            s_list (self); //  A read, and no more: there is nothing that could be over
     }
     handoff_arm (self);
 }
@@ -79,9 +82,16 @@ s_on_waiting (void *arg, const argos_peer_answer_t *answer)
             .body = json_pack ("{s:s}", "session_id", session) };
         argos_peer_send (argos_shell_peer (self->shell), &part, NULL, NULL);
     }
-    if (answer->code != ARGOS_OK || json_array_size (rows) || self->jobs)
-        self->scan_ms = argos_shell_now () + SCAN_MS;
-    handoff_arm (self);
+}
+
+static void
+s_list (handoff_t *self)
+{
+    argos_peer_part_t part = { .type = "handoff.list",
+        .to = "store",
+        .ttl_ms = STORE_TTL_MS,
+        .body = json_pack ("{s:s, s:i}", "state", "pending", "limit", SCAN_MAX) };
+    argos_peer_send (argos_shell_peer (self->shell), &part, s_on_waiting, self);
 }
 
 static void
@@ -90,14 +100,10 @@ s_on_expired (void *arg, const argos_peer_answer_t *answer)
     handoff_t *self = arg;
     if (self->stopping)
         return;
-    argos_peer_part_t part = { .type = "handoff.list",
-        .to = "store",
-        .ttl_ms = STORE_TTL_MS,
-        .body = json_pack ("{s:s, s:i}", "state", "pending", "limit", SCAN_MAX) };
     if (answer->code != ARGOS_OK)
         argos_log (
             ARGOS_LOG_WARN, self->name, "scan failed", "code=%s", argos_err_name (answer->code));
-    argos_peer_send (argos_shell_peer (self->shell), &part, s_on_waiting, self);
+    s_list (self);
 }
 
 //  own: what we had claimed is nobody's: we have just started.
@@ -131,10 +137,6 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     argos_lease_set_data (msg->lease, job);
     DL_APPEND (self->jobs, job);
     self->job_count++;
-    if (job->step == STEP_ROW && self->scan_ms < 0) {
-        self->scan_ms = argos_shell_now () + SCAN_MS;
-        handoff_arm (self);
-    }
     job_go (job);
 }
 
@@ -161,6 +163,8 @@ s_on_welcome (void *ctx, bool new_store)
     if (self->ready)
         return;
     s_scan (self, true);
+    self->scan_ms = argos_shell_now () + SCAN_MS;
+    handoff_arm (self);
     argos_peer_serve (argos_shell_peer (self->shell), NAME, SLOTS, types);
     argos_actor_ready (self->pipe, true);
     self->ready = true;

@@ -4,9 +4,7 @@
 //         of one that was completed); pipe: $TERM, SETTINGS
 //  Out:   READY when the broker has welcomed us, or FAILED; requests to store, broker and adapters
 //         (thread.create, chat.info); commits; handoff.changed on topic:handoff.events, passing
-//  Timer: every 30 s while requests wait, for those that nobody told us of; 1 s before a last
-//  commit
-//         is tried again
+//  Timer: every 30 s, for requests that nobody told us of; 1 s before a last commit is tried again
 //  Owner: the supervisor
 //  Limit: 32 handoffs at a time; a destination that is in use is waited for for 10 minutes
 //

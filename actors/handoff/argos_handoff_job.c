@@ -183,9 +183,9 @@ s_on_done (void *arg, const argos_peer_answer_t *answer)
 {
     job_t *self = arg;
     self->waiting = false;
-    if (self->handoff->stopping || !self->lease || answer->code == ARGOS_FENCED ||
-        answer->code == ARGOS_GONE) {
-        if (self->lease)
+    bool stopping = self->handoff->stopping; //  The peer has let its leases go already
+    if (stopping || !self->lease || answer->code == ARGOS_FENCED || answer->code == ARGOS_GONE) {
+        if (self->lease && !stopping)
             argos_lease_set_data (self->lease, NULL);
         job_free (&self);
     }
@@ -290,9 +290,13 @@ s_took_claim (job_t *self)
 static void
 s_took_thread (job_t *self)
 {
+    char reason[ARGOS_HANDOFF_TEXT_SIZE];
     const argos_handoff_case_t facts = s_case (self);
     self->source = argos_handoff_source (&facts, self->place);
-    s_next (self, STEP_ROUTE);
+    if (argos_handoff_reachable (&facts, self->source, reason))
+        s_next (self, STEP_ROUTE);
+    else
+        s_fail (self, reason);
 }
 
 static void

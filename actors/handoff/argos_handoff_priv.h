@@ -59,7 +59,7 @@ struct handoff {
     char name[ARGOS_NAME_MAX + 1]; //  Ours
     job_t *jobs;                   //  In hand
     size_t job_count;              //  How many
-    int64_t scan_ms;               //  Next scan, monotonic; -1 = nothing waits
+    int64_t scan_ms;               //  Next scan, monotonic; -1 = not connected yet
     bool ready;                    //  READY has been said
     bool stopping;                 //  The peer is going away
 };

@@ -181,16 +181,16 @@ s_on_chat (void *arg, const tg_answer_t *answer)
     const char *title = json_string_value (json_object_get (chat, "title"));
     const char *name = json_string_value (json_object_get (chat, "first_name"));
     const char *topic = json_string_value (json_object_get (chat, "description"));
-    bool forum = json_is_true (json_object_get (chat, "is_forum"));
+    bool forum = json_is_true (json_object_get (chat, "is_forum")); //  "1" is its General topic
     const char *kind = !type                           ? "dm"
                        : strcmp (type, "private") == 0 ? "dm"
                        : strcmp (type, "channel") == 0 ? "channel"
                        : forum                         ? "forum"
                                                        : "group";
     argos_adapter_answer (self->ask, "chat.info.result",
-        json_pack ("{s:O,s:s,s:s*,s:o*}", "chat_id", json_object_get (self->body, "chat_id"),
-            "chat_type", kind, "name", title ? title : name, "topic",
-            topic ? json_sprintf ("%.1000s", topic) : NULL));
+        json_pack ("{s:O,s:s,s:s*,s:s*,s:o*}", "chat_id", json_object_get (self->body, "chat_id"),
+            "chat_type", kind, "thread_id", forum ? "1" : NULL, "name", title ? title : name,
+            "topic", topic ? json_sprintf ("%.1000s", topic) : NULL));
     s_ask_free (self);
 }
 

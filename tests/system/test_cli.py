@@ -160,6 +160,7 @@ def test_what_does_not_answer_is_not_written_down(home, provider):  # noqa: F811
 
 
 def test_setup_asks_and_takes_what_is_usual(home):
-    result = set_up_home(home, text="\nteams\nnone\n")
-    assert result.returncode == 0 and "rehearsal" in result.stdout and "there is no platform teams" in result.stderr
+    result = set_up_home(home, text="opneai\n\nteams\nnone\n")
+    assert result.returncode == 0 and "rehearsal" in result.stdout
+    assert "there is no provider opneai" in result.stderr and "there is no platform teams" in result.stderr
     assert "rehearsal" in argos(home, "config", "get", "provider.kind").stdout

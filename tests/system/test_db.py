@@ -144,5 +144,5 @@ def test_progress_is_shown_on_a_terminal(argosd):
                           stderr=terminal) as process:
         assert process.wait(60) == 0
     os.close(terminal)
-    assert b"backup 100 %" in os.read(leader, 65536)
+    assert b"backup [########################] 100 %" in os.read(leader, 65536)
     os.close(leader)

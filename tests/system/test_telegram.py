@@ -302,7 +302,7 @@ def test_requests(ready, telegram, person):
     assert kind == "thread.create.result" and telegram.chats[forum].topics[int(made["thread_id"])] == "Handoff 1"
     assert telegram.texts(forum)[-1] == "📌 Handoff 1"
     assert person.ask("thread.create", chat_id="-55", name="x")[1]["code"] == "unsupported"
-    assert person.ask("chat.info", chat_id=str(forum))[1] == {"chat_id": str(forum), "chat_type": "forum", "name": "Lab"}
+    assert person.ask("chat.info", chat_id=str(forum))[1] == {"chat_id": str(forum), "chat_type": "forum", "thread_id": "1", "name": "Lab"}
     assert person.ask("chat.info", chat_id="1234")[1]["code"] == "not_found"
     assert person.ask("probe")[1] == {"ok": True, "user_name": "fake_bot"}
 

@@ -121,6 +121,10 @@ static const struct {
         "{'platform':'slack','account':'m','chat_id':'C1','chat_type':'group','scope_id':'T1','"
         "thread_id':'17.1',"
         "'user_id':'u'}" },
+    { "{'platform':'telegram','account':'m','chat_id':'-1'}",
+        "{'chat_type':'forum','thread_id':'1'}", "{}",
+        "{'platform':'telegram','account':'m','chat_id':'-1','chat_type':'forum','thread_id':'1','"
+        "user_id':'9'}" },
     { "{'platform':'slack','account':'m','chat_id':'C1'}", "{'chat_type':'channel'}", "{}",
         "{'platform':'slack','account':'m','chat_id':'C1','chat_type':'channel'}" },
     { "{'platform':'irc','account':'m','chat_id':'nick'}", "{}", "{}",
@@ -147,6 +151,37 @@ the_key_is_that_of_the_next_message (void **state)
         json_decref (chat);
         json_decref (thread);
         json_decref (person);
+    }
+}
+
+static const struct {
+    const char *source;           //  Of the destination
+    bool per_user_in_thread, can; //  The policy; expected
+} s_reached[] = {
+    { "{'chat_type':'dm','chat_id':'7'}", false, true },
+    { "{'chat_type':'group','chat_id':'7'}", false, false },
+    { "{'chat_type':'group','chat_id':'7','user_id':'9'}", false, true },
+    { "{'chat_type':'thread','chat_id':'7','thread_id':'1'}", false, true },
+    { "{'chat_type':'thread','chat_id':'7','thread_id':'1'}", true, false },
+    { "{'chat_type':'thread','chat_id':'7','thread_id':'1','user_id_alt':'9'}", true, true },
+    { "{'chat_type':'forum','chat_id':'7'}", false, false },
+    { "{'chat_type':'channel','chat_id':'7'}", false, true },
+};
+
+static void
+somebody_has_to_be_able_to_go_on (void **state)
+{
+    argos_route_policy_t policy;
+    (void) state;
+    argos_route_policy_init (&policy);
+    const argos_handoff_case_t facts = { .no_thread = "no rights", .policy = &policy };
+    for (size_t i = 0; i < sizeof s_reached / sizeof *s_reached; i++) {
+        char reason[ARGOS_HANDOFF_TEXT_SIZE] = "";
+        json_t *source = s_json (s_reached[i].source);
+        policy.per_user_in_thread = s_reached[i].per_user_in_thread;
+        assert_int_equal (argos_handoff_reachable (&facts, source, reason), s_reached[i].can);
+        assert_int_equal (strstr (reason, "no rights") != NULL, !s_reached[i].can);
+        json_decref (source);
     }
 }
 
@@ -284,6 +319,7 @@ main (void)
         cmocka_unit_test (the_place_is_the_target_the_home_or_the_setting),
         cmocka_unit_test (the_account_is_one_whose_adapter_is_here),
         cmocka_unit_test (the_key_is_that_of_the_next_message),
+        cmocka_unit_test (somebody_has_to_be_able_to_go_on),
         cmocka_unit_test (a_name_is_one_line_of_bounded_length),
         cmocka_unit_test (one_commit_moves_everything),
         cmocka_unit_test (what_has_become_of_it),
