@@ -195,6 +195,7 @@ s_agent_destroy (agent_t **self_p)
         turn_lost (self->turns);
     agent_backs_destroy (self);
     agent_titles_clear (self);
+    agent_shrink_end (self);
     argos_shell_destroy (&self->shell);
     argos_due_clear (&self->due);
     argos_due_clear (&self->watch);
@@ -207,6 +208,7 @@ s_agent_destroy (agent_t **self_p)
     json_decref (self->keys);
     json_decref (self->prompt);
     json_decref (self->prompt_settings);
+    json_decref (self->photos);
     free (self);
     *self_p = NULL;
 }

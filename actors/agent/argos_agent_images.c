@@ -1,13 +1,16 @@
 //  argos_agent_images - the images of a conversation, as a model gets them.
 //
 //  A row has its files by reference (`attachments`); the bytes are fetched while the turn is
-//  loading and live as long as the turn. The newest come first; what is too much, too large or none
-//  that providers read gets words in its place. Invariant: one file is on its way at a time; an
-//  image that can't be had never stops a turn. Limits: IMAGES_MAX images of IMAGE_MAX, and ALL_MAX
-//  together.
+//  loading and live as long as the turn. The newest come first; a large photo is made smaller
+//  (argos_agent_shrink), and what is too much, too large or none that providers read gets words in
+//  its place. What became of a large one is kept, so that the next turn does not do it again.
+//  Invariant: one file is on its way at a time; an image that can't be had never stops a turn; an
+//  image is the same in every request. Limits: IMAGES_MAX images of AGENT_PHOTO_MAX, made of
+//  SOURCE_MAX at most, and ALL_MAX together; PHOTOS_MAX are kept.
 
 #include "argos_agent_priv.h"
 #include "argos_base64.h"
+#include "argos_jpeg.h"
 #include "argos_media.h"
 
 #include <stdio.h>
@@ -15,14 +18,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define IMAGES_MAX 8      //  Images of a request
-#define IMAGE_MAX 3932160 //  Bytes of one: 5 MiB in base64, which is what providers take
-#define ALL_MAX 8388608   //  Bytes of all
-#define HEAD_MAX 32       //  Bytes in front of the data
+#define IMAGES_MAX 8        //  Images of a request
+#define ALL_MAX 8388608     //  Bytes of all
+#define LARGE 1048576       //  A photo of more bytes is made smaller: so many find room together
+#define SOURCE_MAX 20971520 //  Bytes of what is fetched for that
+#define PHOTOS_MAX 16       //  Kept from turn to turn
+#define HEAD_MAX 32         //  Bytes in front of the data
 
 typedef struct {
-    turn_t *turn;   //  Holds a reference
-    unsigned epoch; //  Of the turn when it was asked
+    turn_t *turn;                //  Holds a reference
+    unsigned epoch;              //  Of the turn when it was asked
+    char blob[ARGOS_MEDIA_BLOB]; //  Which image
+    bool large;                  //  What becomes of it is kept
 } s_ticket_t;
 
 static void s_next (turn_t *self);
@@ -50,52 +57,107 @@ s_words (const char *why)
     return json_sprintf ("[This image is not shown: %s.]", why);
 }
 
-//  A whole file as a data URL, or words; new
+//  An image as a data URL, or words; new
 static json_t *
-s_read (int fd, size_t size)
+s_url (const unsigned char *bytes, size_t size)
 {
-    unsigned char *bytes = (unsigned char *) malloc (size + 1);
+    const char *type = s_type (bytes, size);
+    if (!type)
+        return s_words ("it is no PNG, JPEG, GIF or WebP");
+    if (size > AGENT_PHOTO_MAX)
+        return s_words ("it is too large");
     char *url = (char *) malloc (HEAD_MAX + size / 3 * 4 + 8);
-    if (!bytes || !url)
+    if (!url)
         abort ();
-    bool whole = pread (fd, bytes, size, 0) == (ssize_t) size;
-    const char *type = whole ? s_type (bytes, size) : NULL;
-    json_t *image = NULL;
-    if (type) {
-        int head = snprintf (url, HEAD_MAX, "data:%s;base64,", type);
-        argos_base64_encode (bytes, size, url + head);
-        image = json_string_nocheck (url);
-    }
-    else
-        image = s_words (whole ? "it is no PNG, JPEG, GIF or WebP" : "it could not be read");
-    free (bytes);
+    int head = snprintf (url, HEAD_MAX, "data:%s;base64,", type);
+    argos_base64_encode (bytes, size, url + head);
+    json_t *image = json_string_nocheck (url);
     free (url);
     return image;
+}
+
+//  The image takes its place, when there is room
+static void
+s_show (turn_t *self, const char *blob, json_t *image)
+{
+    int64_t size =
+        argos_messages_is_image (image) ? (int64_t) json_string_length (image) / 4 * 3 : 0;
+    bool room = self->image_bytes + size <= ALL_MAX;
+    self->image_bytes += room ? size : 0;
+    json_object_set_new (
+        self->images, blob, room ? json_incref (image) : s_words ("there are newer ones"));
+}
+
+static void
+s_keep (agent_t *self, const char *blob, json_t *image)
+{
+    if (!self->photos)
+        self->photos = json_object ();
+    json_object_set (self->photos, blob, image);
+    if (json_object_size (self->photos) > PHOTOS_MAX)
+        json_object_del (self->photos, json_object_iter_key (json_object_iter (self->photos)));
+}
+
+//  The fetching goes on, unless the turn does not wait for it any more
+static bool
+s_is_current (const s_ticket_t *self)
+{
+    const turn_t *turn = self->turn;
+    return self->epoch == turn->epoch && turn->fetching && turn->state == ARGOS_TURN_LOADING;
+}
+
+static void
+s_end (s_ticket_t *self, json_t *image)
+{
+    turn_t *turn = self->turn;
+    if (self->large)
+        s_keep (turn->agent, self->blob, image);
+    if (s_is_current (self)) {
+        s_show (turn, self->blob, image);
+        s_next (turn);
+    }
+    json_decref (image);
+    free (self);
+    turn_unref (turn);
+}
+
+static void
+s_on_smaller (void *arg, const unsigned char *bytes, size_t size)
+{
+    s_end ((s_ticket_t *) arg, s_url (bytes, size));
+}
+
+static void
+s_read (s_ticket_t *self, int fd, size_t size)
+{
+    unsigned char *bytes = (unsigned char *) malloc (size + 1);
+    if (!bytes)
+        abort ();
+    bool whole = pread (fd, bytes, size, 0) == (ssize_t) size;
+    self->large = whole && size > LARGE && (argos_jpeg_is (bytes, size) || size > AGENT_PHOTO_MAX);
+    if (self->large && argos_jpeg_is (bytes, size)) {
+        agent_shrink (self->turn->agent, bytes, size, s_on_smaller, self);
+        return;
+    }
+    s_end (self, whole ? s_url (bytes, size) : s_words ("it could not be read"));
+    free (bytes);
 }
 
 static void
 s_on_image (void *arg, const char *problem, const char *blob, int fd, int64_t size)
 {
-    s_ticket_t *ticket = (s_ticket_t *) arg;
-    turn_t *turn = ticket->turn;
-    bool current =
-        ticket->epoch == turn->epoch && turn->fetching && turn->state == ARGOS_TURN_LOADING;
-    free (ticket);
-    if (current && !*problem) {
-        json_object_set_new (turn->images, blob, s_read (fd, (size_t) size));
-        turn->image_bytes += size;
+    s_ticket_t *self = (s_ticket_t *) arg;
+    if (*problem) {
+        argos_log (ARGOS_LOG_WARN, self->turn->agent->name, "image", "blob=%s problem=\"%s\"", blob,
+            problem);
+        s_end (self, s_words ("it is too large, or could not be fetched"));
     }
-    else if (current) {
-        argos_log (
-            ARGOS_LOG_WARN, turn->agent->name, "image", "blob=%s problem=\"%s\"", blob, problem);
-        json_object_set_new (
-            turn->images, blob, s_words ("it is too large, or could not be fetched"));
-    }
+    else if (s_is_current (self))
+        s_read (self, fd, (size_t) size);
+    else
+        s_end (self, s_words ("it is not waited for"));
     if (fd >= 0)
         close (fd);
-    if (current)
-        s_next (turn);
-    turn_unref (turn);
 }
 
 //  What comes after this is not waited for any more
@@ -107,26 +169,35 @@ s_done (turn_t *self)
     turn_acquire (self, self->fetched);
 }
 
+//  Fetches the next one, unless it is kept; or there is no more
 static void
 s_next (turn_t *self)
 {
     size_t left = json_array_size (self->fetching);
     const mail_t *mail = turn_own_mail (self);
+    const json_t *blob = NULL;
+    json_t *kept;
+    for (; left && !(mail && mail->own); left--) {
+        blob = json_array_get (self->fetching, left - 1);
+        kept = json_object_get (self->agent->photos, json_string_value (blob));
+        if (!kept)
+            break;
+        s_show (self, json_string_value (blob), kept);
+        json_array_remove (self->fetching, left - 1);
+    }
     if (!left || (mail && mail->own)) {
         s_done (self);
         return;
     }
-    s_ticket_t *ticket = (s_ticket_t *) malloc (sizeof *ticket);
+    s_ticket_t *ticket = (s_ticket_t *) calloc (1, sizeof *ticket);
     if (!ticket)
         abort ();
-    *ticket = (s_ticket_t){ self, self->epoch };
-    json_t *blob = json_incref (json_array_get (self->fetching, left - 1));
+    ticket->turn = self;
+    ticket->epoch = self->epoch;
+    snprintf (ticket->blob, sizeof ticket->blob, "%s", json_string_value (blob));
     json_array_remove (self->fetching, left - 1);
-    int64_t room = ALL_MAX - self->image_bytes;
     self->refs++;
-    argos_media_get (self->agent->peer, json_string_value (blob),
-        room < IMAGE_MAX ? room : IMAGE_MAX, s_on_image, ticket);
-    json_decref (blob);
+    argos_media_get (self->agent->peer, ticket->blob, SOURCE_MAX, s_on_image, ticket);
 }
 
 //  Puts an image on the list, unless it is there or can't be shown
@@ -138,7 +209,7 @@ s_want (turn_t *self, const json_t *attachment)
     const char *kind = json_string_value (json_object_get (attachment, "kind"));
     if (!name || !kind || strcmp (kind, "image") != 0 || json_object_get (self->images, name))
         return;
-    if (json_integer_value (json_object_get (attachment, "size")) > IMAGE_MAX)
+    if (json_integer_value (json_object_get (attachment, "size")) > SOURCE_MAX)
         json_object_set_new (self->images, name, s_words ("it is too large"));
     else if (json_array_size (self->fetching) >= IMAGES_MAX)
         json_object_set_new (self->images, name, s_words ("there are newer ones"));

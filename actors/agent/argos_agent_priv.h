@@ -43,6 +43,14 @@ json_t *turn_images (const turn_t *self);
 //  Whether there is one to be shown.
 bool turn_has_images (const turn_t *self);
 
+//  argos_agent_shrink.c
+//  What became of a photo: the smaller one, or the same; borrowed.
+typedef void (agent_photo_fn) (void *arg, const unsigned char *bytes, size_t size);
+//  Has a photo made smaller, beside the loop; bytes are given away.
+void agent_shrink (agent_t *self, unsigned char *bytes, size_t size, agent_photo_fn *fn, void *arg);
+//  Waits for the one at work and tells all; before the end of the shell.
+void agent_shrink_end (agent_t *self);
+
 //  argos_agent_load.c
 void turn_load (turn_t *self);
 //  The questions of the open calls are known.

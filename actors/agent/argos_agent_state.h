@@ -24,11 +24,14 @@
 #define AGENT_RESULT_MAX 4      //  Tool results stored by one commit
 #define AGENT_OUTPUT_MAX 100000 //  Bytes of a tool's output that the model gets
 #define AGENT_USER_MAX 131072 //  Bytes of a user message that is not stored by a commit of its own
+#define AGENT_PHOTO_EDGE 2048 //  Pixels of a photo that was made smaller; models see no more
+#define AGENT_PHOTO_MAX 3932160 //  Bytes of an image: 5 MiB in base64, which is what providers take
 
 typedef struct agent agent_t;
 typedef struct turn turn_t;
 typedef struct title title_t;
 typedef struct note note_t;
+typedef struct shrinker shrinker_t;
 
 typedef enum {
     JOB_NONE,    //  Nothing
@@ -233,6 +236,8 @@ struct agent {
     argos_due_t watch;               //  When which turn may have been idle for too long
     title_t *titles;                 //  Being written
     note_t *notes;                   //  Being written down
+    shrinker_t *shrinker;            //  Makes photos smaller; NULL = there was none yet
+    json_t *photos;                  //  {blob: its smaller one, or words}, the oldest first
     turn_t *turns;                   //  All that are not over
     size_t turn_count;               //  How many
     uint32_t entropy;                //  For the jitter of a backoff

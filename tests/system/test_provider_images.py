@@ -20,6 +20,24 @@ def png(color):
             + part(b"IDAT", zlib.compress(b"\0" + bytes(color))) + part(b"IEND", b""))
 
 
+def photo(width, height, comments=0):
+    """A grey JPEG of that size, whose every block is two bits, and so many comments of 64 KiB."""
+    def part(mark, data):
+        return b"\xff" + bytes([mark]) + struct.pack(">H", len(data) + 2) + data
+    one_code = bytes([1] + [0] * 16)  # Of one bit: no difference to the block before, and nothing else in it
+    return (b"\xff\xd8" + part(0xE1, b"Exif\0\0II*\0") + part(0xFE, bytes(65533)) * comments + part(0xDB, b"\0" + b"\x10" * 64)
+            + part(0xC0, struct.pack(">BHHBBBB", 8, height, width, 1, 1, 0x11, 0)) + part(0xC4, b"\0" + one_code) + part(0xC4, b"\x10" + one_code)
+            + part(0xDA, bytes([1, 1, 0, 0, 63, 0])) + bytes((width + 7) // 8 * ((height + 7) // 8) // 4) + b"\xff\xd9")
+
+
+def size_of(url):
+    """(width, height) of a JPEG in a data URL."""
+    kind, _, data = url.partition(",")
+    assert kind == "data:image/jpeg;base64"
+    height, width = struct.unpack_from(">HH", (data := base64.b64decode(data)), data.index(b"\xff\xc0") + 5)
+    return width, height
+
+
 RED, GREEN = png((255, 0, 0)), png((0, 255, 0))
 
 
@@ -162,6 +180,35 @@ def test_limits(openai, faults):
     body = faults.requests("image")[-1]
     assert images(body) == [[url(data) for data in many[2:]]]
     assert said(body).count("not shown: there are newer ones") == 2
+
+
+def test_a_large_photo_is_made_smaller(openai, anthropic, faults):
+    large, small = photo(4096, 3072, 20), photo(4096, 64)
+    assert len(large) > 1 << 20 and len(small) < 1 << 20
+    for chat, name in (openai, "image"), (anthropic, "a_image"):
+        data, rows = show(chat, f"what is this? @{name}", large, small)
+        assert data["text"] == FINE
+        check_rows(rows)
+        (first, second), = images(faults.requests(name)[-1])
+        assert size_of(first) == (2048, 1536) and b"Exif" in base64.b64decode(first.partition(",")[2])
+        assert second == url(small, "image/jpeg")
+        chat.ask(f"and now? @{name}", new=False)  # What was sent is sent again, byte for byte
+        assert images(faults.requests(name)[-1]) == [[first, second]]
+
+
+def test_many_large_photos_find_room(openai, faults):
+    data, _ = show(openai, "what are these? @image", *[photo(2400 + 8 * number, 800, 18) for number in range(8)])
+    assert data["text"] == FINE
+    (*urls,), = images(faults.requests("image")[-1])
+    assert [size_of(one)[0] <= 2048 for one in urls] == [True] * 8
+
+
+def test_a_photo_that_can_not_be_made_smaller_gets_words(openai, faults):
+    broken = photo(64, 64, 70)[:-200].replace(b"\xff\xda", b"\xff\x01")
+    for words in ("what is this? @image", "and now? @image"):
+        data, _ = show(openai, words, broken)
+        assert data["text"] == FINE and images(faults.requests("image")[-1]) == []
+        assert "not shown: it is too large" in said(faults.requests("image")[-1])
 
 
 def test_a_stop_waits_for_none_of_them(openai):
