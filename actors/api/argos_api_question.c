@@ -112,9 +112,9 @@ s_on_commit (void *arg, const argos_peer_answer_t *answer)
         s_settled (self);
 }
 
-//  One question is answered.
+//  One question is answered. Returns false when it is said that the answer is too long for it.
 
-static void
+static bool
 s_commit (s_reply_t *self, const json_t *record, const argos_question_t *question)
 {
     bool approval = strcmp (question->kind, "approval") == 0;
@@ -124,6 +124,11 @@ s_commit (s_reply_t *self, const json_t *record, const argos_question_t *questio
     const char *text = approval || chosen ? NULL : self->text;
     json_t *value =
         argos_question_settle (json_object_get (record, "value"), "answered", chosen, text, by);
+    if (!value) {
+        if (self->req)
+            s_error (self->req, 400, "invalid_clarify_answer", "The answer is too long.");
+        return false;
+    }
     int64_t version = json_integer_value (json_object_get (record, "version"));
     char id[64];
     (void) snprintf (id, sizeof id, "%s.api", question->id);
@@ -144,6 +149,7 @@ s_commit (s_reply_t *self, const json_t *record, const argos_question_t *questio
         argos_peer_commit (argos_shell_peer (self->api->shell), NULL, parts, 2, s_on_commit, self);
     if (code != ARGOS_OK)
         s_on_commit (self, &(argos_peer_answer_t){ .code = code, .reason = "", .part = -1 });
+    return true;
 }
 
 //  --------------------------------------------------------------------------
@@ -226,9 +232,9 @@ s_on_records (void *arg, const argos_peer_answer_t *answer)
         if (refused || !s_is_of_run (record, self->run_id, &question) ||
             !s_is_open (&question, now) || !s_is_meant (self, &question))
             continue;
-        refused = !s_check (self, &question);
-        if (!refused)
-            s_commit (self, record, &question);
+        refused = !s_check (self, &question) || !s_commit (self, record, &question);
+        if (refused)
+            self->req = NULL; //  It is answered; what was committed before goes on alone
         if (!self->all)
             break;
     }

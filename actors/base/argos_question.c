@@ -49,17 +49,13 @@ argos_question_hash (const char *tool, const json_t *arguments, char target[ARGO
     free (text);
 }
 
-static bool
-s_fits (const json_t *value)
-{
-    return json_dumpb (value, NULL, 0, JSON_COMPACT) <= ARGOS_QUESTION_VALUE_MAX;
-}
+//  The value, when it is one of at most so many bytes; else NULL, and it is let go.
 
 static json_t *
-s_checked (json_t *value)
+s_checked (json_t *value, size_t max)
 {
     argos_question_t self;
-    if (argos_question_read (&self, value) && s_fits (value))
+    if (argos_question_read (&self, value) && json_dumpb (value, NULL, 0, JSON_COMPACT) <= max)
         return value;
     json_decref (value);
     return NULL;
@@ -99,7 +95,7 @@ argos_question_new (const argos_question_t *members)
     json_t *source = members->source ? json_deep_copy (members->source) : json_object ();
     json_object_del (source, "chat_topic"); //  Long, and of no use to who answers
     json_object_set_new (value, "source", source);
-    return s_checked (value);
+    return s_checked (value, ARGOS_QUESTION_VALUE_MAX - ARGOS_QUESTION_END_MAX);
 }
 
 json_t *
@@ -240,7 +236,7 @@ argos_question_settle (
     s_set (settled, "choice", choice);
     s_set (settled, "answer", text);
     s_set (settled, "by", by);
-    return s_checked (settled);
+    return s_checked (settled, ARGOS_QUESTION_VALUE_MAX);
 }
 
 json_t *

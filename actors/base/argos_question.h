@@ -27,6 +27,7 @@
 #define ARGOS_QUESTION_OPTIONS 8       //  Options at most
 #define ARGOS_QUESTION_OPTION 33       //  Id of an option, terminated
 #define ARGOS_QUESTION_VALUE_MAX 32768 //  Bytes of a record as JSON
+#define ARGOS_QUESTION_END_MAX 2048    //  Of these, kept for its end: who, and which option
 
 //  One that is read; all borrowed from the value.
 typedef struct {
@@ -71,7 +72,8 @@ void argos_question_hash (
 //  A new open question from its members; tool, hash, grant, allowed and options
 //  may be NULL. The text is
 //  cut at ARGOS_QUESTION_TEXT_MAX. Returns the value, the caller's; NULL when it has more options
-//  than ARGOS_QUESTION_OPTIONS, or is too large for a record.
+//  than ARGOS_QUESTION_OPTIONS, or is too large for a record: it always has room for an end without
+//  a text.
 json_t *argos_question_new (const argos_question_t *members);
 
 //  The four options of an approval, new; with `once` and `deny` only when only_once is set.

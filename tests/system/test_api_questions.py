@@ -117,6 +117,24 @@ def test_c063_one_question_after_the_other(stage):
 
 
 @one_process
+def test_all_are_answered_up_to_the_one_that_has_no_such_choice(stage):
+    """The second one, which comes last, is put beside the first by hand."""
+    api, agent = stage
+    run, turn, (question,) = asked(api, agent)
+    session = turn[2]["session_id"]
+    value = agent.peer.ask({"type": "record.get", "to": "store"}, {"space": "question", "key": f"{session}/{question}"})[2]["record"]["value"]
+    value.update(id="q_ffffffffffff", options=[{"id": "once", "label": "Once"}])
+    record = {"space": "question", "key": f"{session}/{value['id']}", "value": value}
+    assert agent.peer.ask({"type": "record.put", "to": "store", "durable": True}, record)[0]["type"] == "accepted"
+    is_error(approve(api, run, "session", all=True), 400, "invalid_approval_choice")
+    again = agent.lease(run)
+    _, meta, answer = agent.side("question.answer")
+    assert answer["question_id"] == question and answer["choice"] == "session"
+    assert approve(api, run, "once")[2]["resolved"] == 1
+    agent.finish(again, "done", [meta, agent.side("question.answer")[1]])
+
+
+@one_process
 def test_a_clarify_is_answered_by_text_or_option(stage):
     api, agent = stage
     run, turn, (question,) = asked(api, agent, {"kind": "clarify", "options": [], "text": "Which colour?"})
@@ -124,6 +142,8 @@ def test_a_clarify_is_answered_by_text_or_option(stage):
     assert event["event"] == "clarify.request" and event["question"] == "Which colour?" and event["options"] == []
     is_error(approve(api, run, "once"), 409, "approval_not_pending")
     is_error(api.call("POST", f"/v1/runs/{run}/clarify", {"answer": ""}), 400, "invalid_clarify_answer")
+    long = "\u0001" * 8000  # Six bytes each in a record
+    is_error(api.call("POST", f"/v1/runs/{run}/clarify", {"answer": long}), 400, "invalid_clarify_answer")
     assert api.call("POST", f"/v1/runs/{run}/clarify", {"answer": "blue"})[2]["resolved"] == 1
     again = agent.lease(run)
     _, meta, answer = agent.side("question.answer")

@@ -218,6 +218,33 @@ what_is_too_large_is_refused (void **state)
     free (text);
 }
 
+//  Whatever a question has, its end fits: who has answered, and what.
+
+static void
+a_question_that_was_taken_can_be_ended (void **state)
+{
+    (void) state;
+    char by[256], choice[ARGOS_QUESTION_OPTION];
+    memset (by, 1, sizeof by);
+    memset (choice, 1, sizeof choice);
+    by[sizeof by - 1] = choice[sizeof choice - 1] = 0;
+    bool taken = false, refused = false;
+    for (size_t users = 100; users < 150; users++) {
+        json_t *allowed = json_array ();
+        for (size_t i = 0; i < users; i++)
+            json_array_append_new (allowed, json_sprintf ("%0*zu", 255, i));
+        json_t *value =
+            s_question ("clarify", json_pack ("[{s:s, s:s}]", "id", choice, "label", "A"), allowed);
+        json_t *answered = argos_question_settle (value, "answered", choice, "", by);
+        assert_true ((value == NULL) == (answered == NULL));
+        taken = taken || value;
+        refused = refused || !value;
+        json_decref (answered);
+        json_decref (value);
+    }
+    assert_true (taken && refused);
+}
+
 int
 main (void)
 {
@@ -229,6 +256,7 @@ main (void)
         cmocka_unit_test (an_open_question_takes_any_text),
         cmocka_unit_test (what_goes_out_fits_its_schema),
         cmocka_unit_test (what_is_too_large_is_refused),
+        cmocka_unit_test (a_question_that_was_taken_can_be_ended),
     };
     char reason[256];
     if (argos_schema_init (reason) != 0) {
