@@ -23,6 +23,7 @@
 typedef struct {
     argos_cli_t *cli; //  Who waits
     bool there;       //  It has come
+    bool late;        //  It has not come in time
     bool abandoned;   //  Nobody waits any more
     argos_err_t code; //  Its code
     json_t *body;     //  Of a reply
@@ -70,6 +71,7 @@ s_on_signal (void *arg)
     struct signalfd_siginfo info;
     if (read (self->signal_fd, &info, sizeof info) != sizeof info)
         return;
+    self->signalled = true;
     if (self->on_signal) {
         self->on_signal (self->signal_ctx, (int) info.ssi_signo);
         return;
@@ -179,7 +181,37 @@ s_not_answered (argos_cli_t *self)
     return ARGOS_EXPIRED;
 }
 
-//  Sends, and runs the loop until the answer is there. One that comes later frees itself.
+static void
+s_on_late (void *arg)
+{
+    cli_answer_t *self = (cli_answer_t *) arg;
+    self->late = true;
+    argos_loop_stop (self->cli->loop);
+}
+
+//  Runs the loop until the answer is there, or will not come. Who else stops it meanwhile (an entry
+//  has come, a key was pressed) finds it stopped behind the answer.
+
+static void
+s_await (cli_answer_t *answer)
+{
+    argos_cli_t *self = answer->cli;
+    bool others = false, mine = false;
+    self->signalled = false;
+    argos_loop_timer (self->loop, argos_loop_now () + ASK_MS, s_on_late, answer);
+    while (!mine && !self->signalled && !self->final) {
+        int stops = argos_loop_run (self->loop);
+        mine = answer->there || answer->late;
+        others = others || stops > mine;
+        if (!stops)
+            break;
+    }
+    argos_loop_timer (self->loop, -1, NULL, NULL);
+    if (others)
+        argos_loop_stop (self->loop);
+}
+
+//  Sends, and waits for the answer. One that comes later frees itself.
 
 static argos_err_t
 s_exchange (argos_cli_t *self, const argos_loop_part_t *parts, size_t count, json_t **ret_reply)
@@ -196,9 +228,7 @@ s_exchange (argos_cli_t *self, const argos_loop_part_t *parts, size_t count, jso
         free (answer);
         return code;
     }
-    argos_loop_timer (self->loop, argos_loop_now () + ASK_MS, s_on_timeout, self);
-    argos_loop_run (self->loop);
-    argos_loop_timer (self->loop, -1, NULL, NULL);
+    s_await (answer);
     if (!answer->there) {
         answer->abandoned = true;
         return s_not_answered (self);

@@ -25,9 +25,10 @@ typedef struct {
     argos_loop_t *loop;          //  Once connected
     int signal_fd;               //  SIGINT, SIGTERM, SIGHUP
     bool interrupted;            //  One of them has come
-    bool welcome;                //  The broker has taken us in
-    bool final;                  //  and has thrown us out
-    argos_err_t final_code;      //  with this
+    bool signalled;         //  The same, also where on_signal takes it; since the last question
+    bool welcome;           //  The broker has taken us in
+    bool final;             //  and has thrown us out
+    argos_err_t final_code; //  with this
     void (*on_signal) (void *ctx, int signal); //  The command's own way with signals, or NULL
     void *signal_ctx;                          //  Its argument
     char reason[512];                          //  Sentence of the last failure

@@ -16,6 +16,8 @@ typedef struct {
     argos_cli_t *cli; //  Whose
     int64_t next;     //  Number of the byte that comes next
     bool over;        //  The job has ended
+    bool asking;      //  An answer is on its way; entries that come first may say the same
+    bool missed;      //  Such an entry has come
 } follow_t;
 
 static int
@@ -125,7 +127,9 @@ s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
     follow_t *self = ctx;
     (void) topic;
     bool ended = strcmp (msg->type, "job.ended") == 0;
-    if (!ended && json_integer_value (json_object_get (msg->body, "from")) == self->next)
+    if (self->asking)
+        self->missed = true;
+    else if (!ended && json_integer_value (json_object_get (msg->body, "from")) == self->next)
         s_print (self, msg->body);
     else if (ended || json_integer_value (json_object_get (msg->body, "next")) > self->next)
         argos_loop_stop (self->cli->loop);
@@ -137,13 +141,23 @@ s_on_due (void *arg)
     argos_loop_stop (((follow_t *) arg)->cli->loop);
 }
 
+static json_t *
+s_ask (follow_t *self, const char *id, int64_t from, bool follow)
+{
+    self->missed = false;
+    self->asking = true;
+    json_t *reply = s_get (self->cli, "jobs output", id, from, follow);
+    self->asking = false;
+    return reply;
+}
+
 //  All that is there from self->next on. Returns CLI_OK, or the exit code.
 
 static int
 s_read (follow_t *self, const char *id, bool follow)
 {
     for (;;) {
-        json_t *reply = s_get (self->cli, "jobs output", id, self->next, follow);
+        json_t *reply = s_ask (self, id, self->next, follow);
         if (!reply)
             return CLI_FAILED;
         int64_t total = json_integer_value (json_object_get (reply, "total")), was = self->next;
@@ -163,7 +177,7 @@ static int
 s_subscribe (follow_t *self, const char *id)
 {
     char topic[64];
-    json_t *reply = s_get (self->cli, "jobs output", id, -1, true);
+    json_t *reply = s_ask (self, id, -1, true);
     if (!reply)
         return CLI_FAILED;
     snprintf (topic, sizeof topic, "job.%s", argos_cli_text (json_object_get (reply, "job"), "id"));
@@ -188,6 +202,8 @@ s_output (follow_t *self, const char *id, bool follow)
         int rc = s_read (self, id, follow);
         if (rc != CLI_OK || !follow || self->over || cli->interrupted || cli->final)
             return rc;
+        if (self->missed)
+            continue;
         argos_loop_timer (cli->loop, argos_loop_now () + RENEW_MS, s_on_due, self);
         argos_loop_run (cli->loop);
     }

@@ -27,7 +27,7 @@ struct argos_loop {
     int64_t timer_due;              //  Monotonic msec, -1 = none
     void (*timer_fn) (void *arg);   //  Called when due
     void *timer_arg;                //  Its argument
-    bool stopped;                   //  Leave the loop
+    int stopped;                    //  How often argos_loop_stop was called since the last run
 };
 
 //  Who is told an answer
@@ -209,7 +209,7 @@ argos_loop_timer (argos_loop_t *self, int64_t due_ms, void (*fn) (void *arg), vo
 void
 argos_loop_stop (argos_loop_t *self)
 {
-    self->stopped = true;
+    self->stopped++;
 }
 
 static void
@@ -250,17 +250,20 @@ s_poll (argos_loop_t *self)
 
 //  A stop that came before ends it at once, as one that comes meanwhile.
 
-void
+int
 argos_loop_run (argos_loop_t *self)
 {
-    while (!self->stopped) {
+    bool over = false;
+    while (!self->stopped && !over) {
         s_handle_timer (self);
-        if (self->stopped || argos_turn (self->argos, 0) != ARGOS_OK)
-            break;
         if (!self->stopped)
+            over = argos_turn (self->argos, 0) != ARGOS_OK;
+        if (!self->stopped && !over)
             s_poll (self);
     }
-    self->stopped = false;
+    int stopped = self->stopped;
+    self->stopped = 0;
+    return stopped;
 }
 
 //  ------------------------------------------------------------------------------------------------

@@ -72,8 +72,9 @@ void argos_loop_timer (argos_loop_t *self, int64_t due_ms, void (*fn) (void *arg
 int64_t argos_loop_now (void);
 int64_t argos_loop_wall (void);
 
-//  Runs until argos_loop_stop, or until this instance is over; may be run again.
-void argos_loop_run (argos_loop_t *self);
+//  Runs until argos_loop_stop, or until this instance is over; may be run again. Returns how often
+//  it was stopped since the last run, 0 = this instance is over.
+int argos_loop_run (argos_loop_t *self);
 void argos_loop_stop (argos_loop_t *self);
 
 //  As argos_send, argos_serve, argos_subscribe and argos_unsubscribe.
