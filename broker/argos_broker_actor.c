@@ -1,14 +1,16 @@
 //  argos_broker_actor - the broker's thread: sockets, clock and store around argos_core.
 //
 //  Invariant: this thread alone touches the core and its sockets; it never waits but in its one
-//  poll. After a poll each source is drained in turns of at most 64 messages, so that none starves
-//  another. Limits: see the header.
+//  poll. After a poll each source that may have something is drained in turns of at most 64
+//  messages, so that none starves another; who sends on a socket says so to `ready`. Limits: see
+//  the header.
 
 #include "argos_broker_actor.h"
 
 #include "argos_listener.h"
 #include "argos_meter.h"
 #include "argos_order.h"
+#include "argos_ready.h"
 #include "argos_storage_wire.h"
 #include "argos_zframe.h"
 
@@ -23,6 +25,22 @@
 #define AUTH_TRIES 10                      //  … it is asked for
 #define REFUSED_MS 10000                   //  Between two notes of refused connections
 
+//  Places in `ready`; each listener has two, for its socket and for its links
+
+enum { PIPE, STORE, AUTH, LISTENER };
+
+static size_t
+s_place (size_t listener)
+{
+    return LISTENER + 2 * listener;
+}
+
+static size_t
+s_links_place (size_t listener)
+{
+    return s_place (listener) + 1;
+}
+
 typedef struct {
     zsock_t *pipe;                             //  To the owner
     argos_core_t *core;                        //  The broker itself
@@ -30,6 +48,7 @@ typedef struct {
     void *auth;                                //  PAIR to the auth actor; NULL = none
     argos_listener_t listeners[LISTENERS_MAX]; //  What is listened on
     size_t count;                              //  How many
+    argos_ready_t ready;                       //  Which of the sockets may have something
     argos_broker_cut_fn *on_cut;               //  Told of peers that are put out, or NULL
     int connections;                           //  At a time
     int64_t refused[ARGOS_METER_REASONS];      //  Connections, as far as they were noted
@@ -63,6 +82,7 @@ static int
 s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
 {
     broker_t *self = ctx;
+    argos_ready_set (&self->ready, s_place (conn >> 32), true);
     return argos_listener_send (&self->listeners[conn >> 32], conn, frames, count);
 }
 
@@ -70,6 +90,7 @@ static void
 s_store (void *ctx, argos_storage_req_t *req)
 {
     broker_t *self = ctx;
+    argos_ready_set (&self->ready, STORE, true);
     if (argos_storage_req_send (self->store, req) != 0)
         self->failed = true;
     argos_storage_req_destroy (&req);
@@ -106,6 +127,8 @@ s_take_message (broker_t *self, size_t place)
     argos_listener_t *listener = &self->listeners[place];
     argos_listener_msg_t *msg = &self->msg;
     int rc = argos_listener_recv (listener, msg);
+    if (rc == 0)
+        argos_ready_set (&self->ready, s_place (place), false);
     if (rc <= 0)
         return rc < 0;
     argos_who_t who = { listener->via, "" };
@@ -129,18 +152,19 @@ s_take_message (broker_t *self, size_t place)
 static void
 s_take_keys (broker_t *self)
 {
-    for (argos_frame_t *text;
-         self->auth && (text = argos_zframe_recv (self->auth, ZMQ_DONTWAIT));) {
+    for (argos_frame_t *text; (text = argos_zframe_recv (self->auth, ZMQ_DONTWAIT));) {
         argos_core_clock (self->core, s_mono (), s_wall ());
         argos_core_keys (self->core, (const char *) text->data, text->size);
         argos_frame_unref (&text);
     }
+    argos_ready_set (&self->ready, AUTH, false);
 }
 
 static bool
 s_take_answer (broker_t *self)
 {
     argos_storage_ans_t *ans = argos_storage_ans_recv (self->store, ZMQ_DONTWAIT);
+    argos_ready_set (&self->ready, STORE, ans != NULL);
     if (!ans)
         return false;
     argos_core_stored (self->core, ans);
@@ -162,6 +186,7 @@ static void
 s_take_command (broker_t *self)
 {
     zmsg_t *msg = zmsg_recv_nowait (self->pipe);
+    argos_ready_set (&self->ready, PIPE, msg != NULL);
     if (!msg)
         return;
     char *command = zmsg_popstr (msg);
@@ -216,50 +241,66 @@ s_drain (broker_t *self)
     for (int turn = 0; busy && turn < 4; turn++) {
         busy = false;
         argos_core_clock (self->core, s_mono (), s_wall ());
-        for (int i = 0; i < 2 * TURN_MAX && s_take_answer (self); i++)
-            busy = true;
+        for (int i = 0; i < 2 * TURN_MAX && argos_ready_maybe (&self->ready, STORE); i++)
+            busy = s_take_answer (self) || busy;
         for (size_t place = 0; place < self->count; place++)
-            for (int i = 0; i < TURN_MAX && s_take_message (self, place); i++)
-                busy = true;
+            for (int i = 0; i < TURN_MAX && argos_ready_maybe (&self->ready, s_place (place)); i++)
+                busy = s_take_message (self, place) || busy;
     }
 }
 
-static long
+//  Links that are lost, before what else their connections have sent
+
+static void
+s_take_links (broker_t *self)
+{
+    for (size_t place = 0; place < self->count; place++) {
+        if (!argos_ready_maybe (&self->ready, s_links_place (place)))
+            continue;
+        argos_links_turn (self->listeners[place].links, s_gone, self);
+        argos_ready_set (&self->ready, s_links_place (place), false);
+    }
+}
+
+static int
 s_timeout (broker_t *self)
 {
     int64_t due = argos_core_due (self->core);
     if (due == INT64_MAX)
         return -1;
     int64_t wait = due - s_mono ();
-    return wait < 0 ? 0 : wait > 3600000 ? 3600000 : (long) wait;
+    return wait < 0 ? 0 : wait > 3600000 ? 3600000 : (int) wait;
+}
+
+static void
+s_watch (broker_t *self)
+{
+    argos_ready_socket (&self->ready, PIPE, zsock_resolve (self->pipe));
+    argos_ready_socket (&self->ready, STORE, self->store);
+    if (self->auth)
+        argos_ready_socket (&self->ready, AUTH, self->auth);
+    for (size_t place = 0; place < self->count; place++) {
+        argos_listener_t *listener = &self->listeners[place];
+        argos_ready_socket (&self->ready, s_place (place), listener->socket);
+        if (listener->links)
+            argos_ready_socket (
+                &self->ready, s_links_place (place), argos_links_socket (listener->links));
+    }
 }
 
 static void
 s_run (broker_t *self)
 {
-    zmq_pollitem_t items[3 + 2 * LISTENERS_MAX] = {
-        { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 }, { self->store, 0, ZMQ_POLLIN, 0 }
-    };
-    int count = 2;
-    if (self->auth)
-        items[count++] = (zmq_pollitem_t){ self->auth, 0, ZMQ_POLLIN, 0 };
-    for (size_t place = 0; place < self->count; place++) {
-        argos_listener_t *listener = &self->listeners[place];
-        items[count++] = (zmq_pollitem_t){ listener->socket, 0, ZMQ_POLLIN, 0 };
-        if (listener->links)
-            items[count++] =
-                (zmq_pollitem_t){ argos_links_socket (listener->links), 0, ZMQ_POLLIN, 0 };
-    }
+    s_watch (self);
     while (!self->terminated && !self->failed) {
-        if (zmq_poll (items, count, s_timeout (self)) < 0 && errno != EINTR)
+        if (argos_ready_wait (&self->ready, s_timeout (self)) != 0)
             break;
-        if (items[0].revents)
+        if (argos_ready_maybe (&self->ready, PIPE))
             s_take_command (self);
-        for (size_t place = 0; place < self->count; place++)
-            if (self->listeners[place].links)
-                argos_links_turn (self->listeners[place].links, s_gone, self);
+        s_take_links (self);
         s_note_refused (self);
-        s_take_keys (self);
+        if (argos_ready_maybe (&self->ready, AUTH))
+            s_take_keys (self);
         s_drain (self);
         if (argos_core_due (self->core) <= s_mono ()) {
             argos_core_clock (self->core, s_mono (), s_wall ());

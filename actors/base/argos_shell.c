@@ -1,9 +1,11 @@
 //  argos_shell - the loop of an actor around its peer, its pipe, a few descriptors and one timer.
 //
 //  Invariant: one turn serves every source once, in rotation; when nothing is due the thread sleeps
-//  in zmq_poll. Limits: SHELL_FD_MAX descriptors, SHELL_BATCH commands a turn.
+//  in one poll. Limits: SHELL_FD_MAX descriptors, SHELL_BATCH commands a turn.
 
 #include "argos_shell.h"
+
+#include "argos_ready.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 #define SHELL_BATCH 100          //  Commands of the pipe in one turn
 #define SHELL_SLEEP_MAX 86400000 //  Longest sleep, msec
 
+enum { PIPE, PEER, FD }; //  Places in `ready`: the pipe's, the peer's, the first descriptor's
+
 typedef struct {
     int fd;                 //  Descriptor, -1 = free place
     void (*fn) (void *arg); //  Called when it is readable
@@ -23,6 +27,7 @@ typedef struct {
 struct argos_shell {
     zsock_t *pipe;                               //  Command pipe, NULL in a client
     argos_peer_t *peer;                          //  Ours
+    argos_ready_t ready;                         //  What may have something
     shell_fd_t fds[SHELL_FD_MAX];                //  Descriptors
     int64_t timer_due;                           //  Monotonic msec, -1 = none
     void (*timer_fn) (void *arg);                //  Called when due
@@ -104,6 +109,9 @@ argos_shell_fd (argos_shell_t *self, int fd, void (*fn) (void *arg), void *arg)
     }
     else if (place && place->fd == fd)
         *place = (shell_fd_t){ -1, NULL, NULL };
+    else
+        return;
+    argos_ready_fd (&self->ready, FD + (size_t) (place - self->fds), place->fd);
 }
 
 void
@@ -143,11 +151,11 @@ static void
 s_handle_pipe (argos_shell_t *self)
 {
     for (int i = 0; i < SHELL_BATCH && !self->stopped; i++) {
-        if (!(zsock_events (self->pipe) & ZMQ_POLLIN))
+        zmsg_t *msg = zmsg_recv_nowait (self->pipe);
+        if (!msg) {
+            argos_ready_set (&self->ready, PIPE, false);
             return;
-        zmsg_t *msg = zmsg_recv (self->pipe);
-        if (!msg)
-            return;
+        }
         s_handle_command (self, msg);
         zmsg_destroy (&msg);
     }
@@ -179,34 +187,35 @@ s_sleep_ms (const argos_shell_t *self, int64_t peer_ms)
     return (long) sleep_ms;
 }
 
+//  A socket that others use without a word to us - the peer reads its own only so far, writes to it
+//  and makes a new one when it likes; an actor may write to its pipe - is asked each time.
+
+static void
+s_ask (argos_shell_t *self, size_t place, void *socket)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    argos_ready_socket (&self->ready, place, socket);
+    zmq_getsockopt (socket, ZMQ_EVENTS, &events, &size);
+    argos_ready_set (&self->ready, place, events & ZMQ_POLLIN);
+}
+
 //  Sleeps until something is there or due, then serves pipe and descriptors
 
 static void
 s_poll (argos_shell_t *self, long sleep_ms)
 {
-    zmq_pollitem_t items[SHELL_FD_MAX + 2] = { 0 };
-    int count = 0;
-    items[count++] =
-        (zmq_pollitem_t){ .socket = argos_peer_socket (self->peer), .events = ZMQ_POLLIN };
+    s_ask (self, PEER, argos_peer_socket (self->peer));
     if (self->pipe)
-        items[count++] =
-            (zmq_pollitem_t){ .socket = zsock_resolve (self->pipe), .events = ZMQ_POLLIN };
-    int first_fd = count;
-    size_t places[SHELL_FD_MAX] = { 0 };
-    for (size_t i = 0; i < SHELL_FD_MAX; i++)
-        if (self->fds[i].fd >= 0) {
-            places[count - first_fd] = i;
-            items[count++] = (zmq_pollitem_t){ .fd = self->fds[i].fd, .events = ZMQ_POLLIN };
-        }
-    if (zmq_poll (items, count, sleep_ms) <= 0)
-        return;
-    if (self->pipe && items[1].revents)
+        s_ask (self, PIPE, zsock_resolve (self->pipe));
+    argos_ready_wait (&self->ready, (int) sleep_ms);
+    if (argos_ready_maybe (&self->ready, PIPE))
         s_handle_pipe (self);
-    for (int i = first_fd; i < count && !self->stopped; i++) {
-        shell_fd_t place = self->fds[places[i - first_fd]];
-        if (items[i].revents && place.fd == items[i].fd) //  Not taken out by a handler before
-            place.fn (place.arg);
-    }
+    for (size_t i = 0; i < SHELL_FD_MAX && !self->stopped; i++)
+        if (argos_ready_maybe (&self->ready, FD + i)) {
+            argos_ready_set (&self->ready, FD + i, false);
+            self->fds[i].fn (self->fds[i].arg);
+        }
 }
 
 void

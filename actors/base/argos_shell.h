@@ -1,9 +1,8 @@
 //  argos_shell - the loop of every actor but broker and store: its pipe, its peer, some
 //  descriptors, one timer.
 //
-//  Built on zmq_poll; level-triggered; idle means asleep. Single-threaded. An actor with many
-//  descriptors (libcurl, libmicrohttpd, children) nests them in an epoll set and registers that
-//  one.
+//  Level-triggered; idle means asleep. Single-threaded. An actor with many descriptors (libcurl,
+//  libmicrohttpd, children) nests them in an epoll set and registers that one.
 
 #ifndef ARGOS_SHELL_H
 #define ARGOS_SHELL_H

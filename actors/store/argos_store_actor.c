@@ -9,6 +9,7 @@
 
 #include "argos_actor.h"
 #include "argos_log.h"
+#include "argos_ready.h"
 #include "argos_storage_wire.h"
 #include "argos_store_engine.h"
 
@@ -20,11 +21,14 @@
 #define BATCH_MAX 64       //  Requests of one commit
 #define BATCH_BYTES 327680 //  Bodies of one commit: less than a whole piece of a file has
 #define REASON_SIZE 256    //  Bytes of a reason
-#define SLEEP_MS 3600000L  //  Longest sleep: chores count the uptime by the hour
+#define SLEEP_MS 3600000   //  Longest sleep: chores count the uptime by the hour
+
+enum { PIPE, PAIR }; //  Places in `ready`
 
 typedef struct {
     zsock_t *pipe;                            //  To the owner
     void *pair;                               //  To the broker
+    argos_ready_t ready;                      //  Which of the two may have something
     argos_store_t *store;                     //  The database
     argos_storage_req_t *requests[BATCH_MAX]; //  The batch at hand
     argos_storage_ans_t *answers[BATCH_MAX];  //  Its answers
@@ -63,6 +67,7 @@ static void
 s_handle_pipe (self_t *self)
 {
     zmsg_t *msg = zmsg_recv_nowait (self->pipe);
+    argos_ready_set (&self->ready, PIPE, msg != NULL);
     if (!msg)
         return;
     char *command = zmsg_popstr (msg);
@@ -89,8 +94,10 @@ s_handle_requests (self_t *self)
     size_t count = 0, bytes = 0;
     while (count < BATCH_MAX && bytes < BATCH_BYTES) {
         self->requests[count] = argos_storage_req_recv (self->pair, ZMQ_DONTWAIT);
-        if (!self->requests[count])
+        if (!self->requests[count]) {
+            argos_ready_set (&self->ready, PAIR, false);
             break;
+        }
         bytes += s_bytes (self->requests[count++]);
     }
     if (count == 0)
@@ -100,6 +107,7 @@ s_handle_requests (self_t *self)
     //  Frames are shared with the broker: let go of before it may let go of them
     for (size_t i = 0; i < count; i++)
         argos_storage_req_destroy (&self->requests[i]);
+    argos_ready_set (&self->ready, PAIR, true);
     for (size_t i = 0; i < count; i++) {
         if (!self->failed && argos_storage_ans_send (self->pair, self->answers[i]) != 0) {
             self->failed = true;
@@ -111,21 +119,17 @@ s_handle_requests (self_t *self)
 }
 
 static void
-s_sleep (self_t *self)
-{
-    zmq_pollitem_t items[] = { { zsock_resolve (self->pipe), 0, ZMQ_POLLIN, 0 },
-        { self->pair, 0, ZMQ_POLLIN, 0 } };
-    zmq_poll (items, 2, SLEEP_MS);
-}
-
-static void
 s_run (self_t *self)
 {
+    argos_ready_socket (&self->ready, PIPE, zsock_resolve (self->pipe));
+    argos_ready_socket (&self->ready, PAIR, self->pair);
     while (!self->terminated && !self->failed) {
-        s_handle_pipe (self);
-        if (s_handle_requests (self) == 0 && !argos_store_chore (self->store, s_wall ()) &&
-            !self->terminated)
-            s_sleep (self);
+        if (argos_ready_maybe (&self->ready, PIPE))
+            s_handle_pipe (self);
+        bool quiet = !argos_ready_maybe (&self->ready, PAIR) || s_handle_requests (self) == 0;
+        bool idle = quiet && !argos_store_chore (self->store, s_wall ());
+        if (!self->terminated)
+            argos_ready_wait (&self->ready, idle ? SLEEP_MS : 0);
     }
 }
 
