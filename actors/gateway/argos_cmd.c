@@ -7,7 +7,6 @@
 #include "argos_parts.h"
 
 #include <ctype.h>
-#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,15 +90,9 @@ void
 argos_cmd_key (const argos_gateway_case_t *gateway, char *target)
 {
     char key[ARGOS_ROUTE_KEY_MAX + 1];
-    unsigned char hash[crypto_hash_sha256_BYTES];
     if (argos_route_key (s_source (gateway), &gateway->policy->route, key, sizeof key) != 0)
         snprintf (key, sizeof key, "-");
-    if (strlen (key) < ARGOS_CMD_KEY_SIZE) {
-        argos_parts_cut (key, target, ARGOS_CMD_KEY_SIZE);
-        return;
-    }
-    crypto_hash_sha256 (hash, (const unsigned char *) key, strlen (key));
-    sodium_bin2hex (target, ARGOS_CMD_KEY_SIZE, hash, sizeof hash);
+    argos_route_record (key, target);
 }
 
 const json_t *
@@ -111,7 +104,9 @@ argos_cmd_session (const argos_gateway_case_t *gateway)
 }
 
 //  ------------------------------------------------------------------------------------------------
-//  Settings: {"session": id, "of": {what counts for that session}, "chat": {what counts always}}
+//  Settings: {"session": id, "of": {what counts for that session}, "chat": {what counts always}};
+//  a handoff leaves what was there before it as "before": {"session", "of"}, should it be taken
+//  back
 
 static const json_t *
 s_settings (const argos_gateway_case_t *gateway)
@@ -124,9 +119,11 @@ s_settings (const argos_gateway_case_t *gateway)
 static json_t *
 s_of_session (const argos_gateway_case_t *gateway)
 {
-    const json_t *all = s_settings (gateway);
+    const json_t *all = s_settings (gateway), *before = json_object_get (all, "before");
     char session[ARGOS_SESSION_ID_MAX + 1];
     argos_gateway_session (gateway, session);
+    if (*session && strcmp (argos_cmd_text (before, "session"), session) == 0)
+        all = before;
     return *session && strcmp (argos_cmd_text (all, "session"), session) == 0
                ? json_object_get (all, "of")
                : NULL;

@@ -8,7 +8,7 @@
 
 #include "argos_gateway.h"
 
-#define ARGOS_CMD_KEY_SIZE 513   //  Bytes of the key of a record, terminated
+#define ARGOS_CMD_KEY_SIZE ARGOS_ROUTE_RECORD_SIZE
 #define ARGOS_CMD_OWNER_SIZE 513 //  Bytes of an owner of sessions, terminated
 #define ARGOS_CMD_SESSIONS 10    //  Sessions of a list
 

@@ -207,6 +207,16 @@ argos_route_key (
     return s_finish (&key, target, size);
 }
 
+void
+argos_route_record (const char *key, char target[static ARGOS_ROUTE_RECORD_SIZE])
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    if (snprintf (target, ARGOS_ROUTE_RECORD_SIZE, "%s", key) < ARGOS_ROUTE_RECORD_SIZE)
+        return;
+    crypto_hash_sha256 (hash, (const unsigned char *) key, strlen (key));
+    sodium_bin2hex (target, ARGOS_ROUTE_RECORD_SIZE, hash, sizeof hash);
+}
+
 bool
 argos_route_is_shared (const json_t *source, const argos_route_policy_t *policy)
 {

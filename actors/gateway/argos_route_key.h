@@ -20,7 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ARGOS_ROUTE_KEY_MAX 1024 //  Bytes of a key
+#define ARGOS_ROUTE_KEY_MAX 1024    //  Bytes of a key
+#define ARGOS_ROUTE_RECORD_SIZE 513 //  Of the key of its records, terminated
 
 typedef struct {
     const char *profile;     //  NULL or "" = main; else the profile that this gateway serves
@@ -37,6 +38,10 @@ void argos_route_policy_init (argos_route_policy_t *policy);
 //  object or target too small; then target is "".
 int argos_route_key (
     const json_t *source, const argos_route_policy_t *policy, char *target, size_t size);
+
+//  The key of the records of a conversation (settings, questions), from the key of its route: the
+//  same, or a hash when that is too long.
+void argos_route_record (const char *key, char target[static ARGOS_ROUTE_RECORD_SIZE]);
 
 //  Whether several people speak in the session of source: its key does not name who speaks, and it
 //  is no chat of two.

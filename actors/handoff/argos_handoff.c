@@ -176,6 +176,24 @@ s_idle (json_t *parts, const char *session)
             "{s:s, s:s, s:s, s:i}", "row", "lane", "service", "turn", "key", session, "max", 1));
 }
 
+static bool
+s_lets_go (const json_t *route, const char *key)
+{
+    return strcmp (s_text (route, "key"), key) != 0 &&
+           !json_is_true (json_object_get (route, "suspended"));
+}
+
+const char *
+argos_handoff_from (const argos_handoff_case_t *self, const char *key)
+{
+    size_t index;
+    json_t *route;
+    json_array_foreach (json_object_get (self->routes, "routes"), index, route)
+        if (s_lets_go (route, key))
+            return s_text (route, "key");
+    return NULL;
+}
+
 //  The other routes of the session lead nowhere from now on: who speaks there is told where it
 //  went. Returns them, for the way back.
 
@@ -188,8 +206,7 @@ s_let_go (const argos_handoff_case_t *self, const char *key, json_t *parts)
     s_reason (self->row, reason);
     json_array_foreach (json_object_get (self->routes, "routes"), index, route) {
         const char *other = s_text (route, "key");
-        if (strcmp (other, key) == 0 || json_array_size (gone) == ARGOS_HANDOFF_ROUTES_MAX ||
-            json_is_true (json_object_get (route, "suspended")))
+        if (!s_lets_go (route, key) || json_array_size (gone) == ARGOS_HANDOFF_ROUTES_MAX)
             continue;
         argos_parts_store_new (
             parts, "route.suspend", json_pack ("{s:s, s:s}", "key", other, "reason", reason));
@@ -199,6 +216,42 @@ s_let_go (const argos_handoff_case_t *self, const char *key, json_t *parts)
         json_array_append_new (gone, entry);
     }
     return gone;
+}
+
+//  What was set for the session by /model and /reasoning goes with it, into the turn and into the
+//  settings of the chat; whoever speaks there has not switched off asking (/yolo).
+
+static void
+s_carry (const argos_handoff_case_t *self, const char *key, json_t *turn, json_t *parts)
+{
+    static const char *const names[] = { "model", "reasoning" };
+    char record[ARGOS_ROUTE_RECORD_SIZE];
+    const char *session = s_text (self->row, "session_id");
+    const json_t *here = json_object_get (self->setting, "value"), *there;
+    there = json_object_get (self->there, "value");
+    bool own = strcmp (s_text (there, "session"), session) == 0;
+    const json_t *set = json_object_get (own ? there : here, "of");
+    if (!own && strcmp (s_text (here, "session"), session) != 0)
+        return;
+    json_t *of = json_object (), *chat = json_object_get (there, "chat");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (*s_text (set, names[i])) {
+            json_object_set (of, names[i], json_object_get (set, names[i]));
+            json_object_set (turn, names[i], json_object_get (set, names[i]));
+        }
+    json_t *value = json_pack ("{s:s, s:O, s:o}", "session", session, "of", of, "chat",
+        chat ? json_copy (chat) : json_object ());
+    if (*s_text (there, "session"))
+        json_object_set_new (value, "before",
+            json_pack ("{s:O, s:O?}", "session", json_object_get (there, "session"), "of",
+                json_object_get (there, "of")));
+    argos_route_record (key, record);
+    if (!own && json_object_size (of))
+        argos_parts_store_new (parts, "record.put",
+            json_pack ("{s:s, s:s, s:O, s:I}", "space", "setting", "key", record, "value", value,
+                "version", s_number (self->there, "version")));
+    json_decref (of);
+    json_decref (value);
 }
 
 static void
@@ -220,6 +273,7 @@ s_turn (const argos_handoff_case_t *self, const json_t *source, const char *key,
         "text", text, "route", key, "source", source);
     if (argos_parts_service (source, service))
         json_object_set_new (turn, "deliver", json_string (service));
+    s_carry (self, key, turn, parts);
     argos_parts_turn_new (parts, "turn.request", run, session, false, turn);
     argos_parts_out (parts, source, NULL, run, "queued", NULL);
 }

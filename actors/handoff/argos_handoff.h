@@ -27,6 +27,8 @@ typedef struct {
     const char *no_thread;              //  Why there is none
     const json_t *route;                //  route.get of the destination
     const json_t *routes;               //  route.list of the session
+    const json_t *setting;              //  record.get setting/<where it was>: record
+    const json_t *there;                //  record.get setting/<where it goes>: record
     const argos_route_policy_t *policy; //  Of keys
 } argos_handoff_case_t;
 
@@ -53,8 +55,13 @@ json_t *argos_handoff_source (const argos_handoff_case_t *self, const json_t *pl
 bool argos_handoff_reachable (const argos_handoff_case_t *self, const json_t *source,
     char reason[static ARGOS_HANDOFF_TEXT_SIZE]);
 
-//  The last commit: route, state, turn, and a handoff.check for what becomes of it, if everything
-//  is still as it was read and nothing is said in either session. New.
+//  The route that has led to the session and is to let go of it first, NULL = there is none.
+//  Borrowed.
+const char *argos_handoff_from (const argos_handoff_case_t *self, const char *key);
+
+//  The last commit: route, state, turn with what was set for the session, and a handoff.check for
+//  what becomes of it, if everything is still as it was read and nothing is said in either session.
+//  New.
 json_t *argos_handoff_parts (const argos_handoff_case_t *self, const json_t *source);
 
 //  It has failed before: the state alone. New.

@@ -36,6 +36,8 @@ s_case (const job_t *self)
         .no_thread = self->reason,
         .route = self->facts[STEP_ROUTE],
         .routes = self->facts[STEP_ROUTES],
+        .setting = json_object_get (self->facts[STEP_SETTING], "record"),
+        .there = json_object_get (self->facts[STEP_THERE], "record"),
         .policy = &self->handoff->policy };
 }
 
@@ -300,7 +302,7 @@ s_took_thread (job_t *self)
 }
 
 static void
-s_took_routes (job_t *self)
+s_took_there (job_t *self)
 {
     const argos_handoff_case_t facts = s_case (self);
     s_done (self, STEP_DONE, argos_handoff_parts (&facts, self->source));
@@ -408,6 +410,33 @@ s_ask_routes (const job_t *self)
         ARGOS_HANDOFF_ROUTES_MAX);
 }
 
+//  The record of settings of a conversation; of none there is none.
+
+static json_t *
+s_ask_record (const char *key)
+{
+    char record[ARGOS_ROUTE_RECORD_SIZE];
+    argos_route_record (key ? key : "-", record);
+    return json_pack ("{s:s, s:s}", "space", "setting", "key", record);
+}
+
+static json_t *
+s_ask_setting (const job_t *self)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    const argos_handoff_case_t facts = s_case (self);
+    argos_route_key (self->source, &self->handoff->policy, key, sizeof key);
+    return s_ask_record (argos_handoff_from (&facts, key));
+}
+
+static json_t *
+s_ask_there (const job_t *self)
+{
+    char key[ARGOS_ROUTE_KEY_MAX + 1];
+    argos_route_key (self->source, &self->handoff->policy, key, sizeof key);
+    return s_ask_record (key);
+}
+
 static json_t *
 s_ask_run (const job_t *self)
 {
@@ -441,7 +470,11 @@ static const struct {
     [STEP_SENT] = { "handoff.heartbeat", "", 0, s_ask_sent, NULL, STEP_THREAD, false },
     [STEP_THREAD] = { "thread.create", NULL, THREAD_TTL_MS, s_ask_thread, s_took_thread, 0, true },
     [STEP_ROUTE] = { "route.get", "store", STORE_TTL_MS, s_ask_route, NULL, STEP_ROUTES, false },
-    [STEP_ROUTES] = { "route.list", "store", STORE_TTL_MS, s_ask_routes, s_took_routes, 0, false },
+    [STEP_ROUTES] = { "route.list", "store", STORE_TTL_MS, s_ask_routes, NULL, STEP_SETTING,
+        false },
+    [STEP_SETTING] = { "record.get", "store", STORE_TTL_MS, s_ask_setting, NULL, STEP_THERE,
+        false },
+    [STEP_THERE] = { "record.get", "store", STORE_TTL_MS, s_ask_there, s_took_there, 0, false },
     [STEP_BEAT] = { "handoff.heartbeat", "", 0, s_ask_claim, NULL, STEP_ROUTE, false },
     [STEP_RUN] = { "run.get", "store", STORE_TTL_MS, s_ask_run, NULL, STEP_DELIVERY, false },
     [STEP_DELIVERY] = { "delivery.show", "store", STORE_TTL_MS, s_ask_delivery, s_took_delivery, 0,

@@ -20,6 +20,8 @@ typedef enum {
     STEP_THREAD,   //  A thread there
     STEP_ROUTE,    //  Who is there
     STEP_ROUTES,   //  Who is here
+    STEP_SETTING,  //  What was set here
+    STEP_THERE,    //  and there
     STEP_BEAT,     //  Commit: still ours
     STEP_DONE,     //  The last commit
     STEP_RUN,      //  Of a check: the run

@@ -7,6 +7,7 @@ ones with a planted fault that a row shows.
 """
 import collections
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -103,7 +104,41 @@ def objections(seeds, *defines):
             yield str(error)
 
 
+#  A journal of the real store, and what makes it a wrong one: the number of a line, and what stands there instead (None: nothing)
+JOURNAL = [(1, "pending", 0, 0, 0), (1, "running", 1, 1, 0), (1, "pending", 2, 1, 0), (1, "running", 3, 2, 0), (1, "running", 3, 2, 1),
+           (1, "completed", 3, 2, 1), (1, "failed", 3, 2, 1), (2, "pending", 0, 0, 0), (2, "failed", 0, 0, 0)]
+WRONG = {
+    "claimed without a new epoch": (1, (1, "running", 0, 1, 0)), "claimed twice": (1, (1, "running", 2, 2, 0)),
+    "claimed without being counted": (3, (1, "running", 3, 1, 0)), "tried again with the old epoch": (2, (1, "pending", 1, 1, 0)),
+    "a third time": (4, (1, "pending", 4, 2, 0)), "completed without the mark": (4, None), "completed by another": (5, (1, "completed", 4, 2, 1)),
+    "completed before it was claimed": (1, (1, "completed", 0, 0, 0)), "called off when it was claimed": (1, (1, "failed", 0, 0, 0)),
+    "asked for again with the old number": (7, (1, "pending", 0, 0, 0)), "asked for while one is on its way": (5, (2, "pending", 0, 0, 0)),
+    "asked for with an old mark": (7, (2, "pending", 0, 0, 1)), "never ended": (8, None),
+}
+
+
+def refused(lines):
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE handoffs (id, session_id, state, epoch, claims, sent)")
+    database.executescript(TRIGGERS)
+    database.executemany("INSERT INTO handoff_history (session, id, state, epoch, claims, sent) VALUES ('s', ?, ?, ?, ?, ?)", lines)
+    try:
+        check_store(database)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def check_journals():
+    assert not refused(JOURNAL), refused(JOURNAL)
+    for name, (number, instead) in WRONG.items():
+        lines = [*JOURNAL[:number], *([instead] if instead else []), *JOURNAL[number + 1:]]
+        assert refused(lines), f"a wrong journal is taken: {name}"
+    print(f"{len(WRONG)} wrong journals are refused")
+
+
 def main():
+    check_journals()
     wrong = next(objections(range(1, 31)), None)
     assert not wrong, f"the table does not allow what the model does: {wrong}"
     found = next((text for text in objections(range(1, 301), "-DBLINDFAIL=1") if "has not ended" not in text), None)

@@ -161,8 +161,10 @@ def test_a_chat_may_be_named_and_its_kind_is_asked_for(argosd):
 def test_what_can_not_be_sent_gives_everything_back(argosd):
     chat, session = terminal(argosd)
     place = Place(argosd)
+    chat.ask("/model big-one")
     before = place.say("what was here before")
     place.hear()
+    place.ask("/model small-one")
     handoff = Handoff(argosd, session, "test")
     place.thread("error", code="unsupported")
     place.hear()
@@ -176,6 +178,7 @@ def test_what_can_not_be_sent_gives_everything_back(argosd):
     after = place.say("and here?")
     place.hear()
     assert place.run(after)["session_id"] == place.run(before)["session_id"]
+    assert "small-one" in place.ask("/model")["text"] and "big-one" in chat.ask("/model")["text"]
     chat.peer.close()
     place.peer.close()
 

@@ -37,14 +37,19 @@ def test_who_speaks_at_the_terminal_while_a_thread_is_made_is_heard_first(argosd
 
 
 def test_nothing_is_left_over_and_nothing_is_ended(argosd):
-    """No session but that of the conversation, and it is not ended by who leaves it."""
+    """No session but that of the conversation; it is not ended by who leaves it; what was set for it goes with it, but for /yolo."""
     chat, session = terminal(argosd)
+    chat.ask("/model big-one")
+    chat.ask("/yolo")
     place = Place(argosd)
     before = sessions(chat)
     handoff = Handoff(argosd, session, "test")
     place.thread(thread_id="t1")
     place.hear()
     assert handoff.wait()[0] == 0
+    place.say_in_thread("/model", "t1")
+    assert "big-one" in place.hear()["text"]
+    assert place.read("record.get", {"space": "setting", "key": row(place, session)["key"]})["record"]["value"]["of"] == {"model": "big-one"}
     run = place.say_in_thread("on", "t1")
     place.hear()
     assert place.run(run)["session_id"] == session and sessions(chat) == before
