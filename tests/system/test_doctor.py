@@ -101,7 +101,7 @@ def test_a_planted_fault_is_found_and_cured_if_it_can_be(healthy, row):
         check_cures(before, picture(healthy), row.get("cured", []))
         assert bool(fixed["cured"]) == curable and bool(found(row, doctor(healthy, under=under))) != curable
         if not curable:
-            assert [one["text"] for one in complaints(fixed)] == [one["text"] for one in complaints(report)]
+            assert [(one["check"], one["level"]) for one in complaints(fixed)] == [(one["check"], one["level"]) for one in complaints(report)]
 
 
 @once
