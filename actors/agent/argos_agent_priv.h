@@ -7,6 +7,7 @@
 #define ARGOS_AGENT_PRIV_H
 
 #include "argos_agent_state.h"
+#include "argos_repeats.h"
 
 //  argos_agent_actor.c
 void agent_arm (agent_t *self);
@@ -195,6 +196,8 @@ bool agent_tool_flag (const agent_t *self, const char *name, const char *flag);
 json_t *turn_tools (turn_t *self);
 //  Makes the arguments fit, and answers a call that this turn may not make.
 void turn_check_tool (const turn_t *self, tool_t *tool);
+//  The call, as argos_repeats looks at it; borrowed.
+argos_repeats_call_t turn_repeats (const turn_t *self, const tool_t *tool);
 
 //  argos_agent_home.c
 //  Whether a call goes to the home of the task, which is not known yet: then it is found out, and

@@ -88,6 +88,27 @@ tool_set_result (tool_t *tool, json_t *result)
         tool->seconds = (double) (argos_shell_now () - tool->started_ms) / 1000.0;
 }
 
+//  What is a row of its own of a result
+static json_t *
+s_content (json_t *result)
+{
+    json_t *own = json_object_get (result, "result");
+    return json_is_object (own) ? own : result;
+}
+
+//  A call that leads nowhere, again: the model is told so beside its result
+static void
+s_warn (turn_t *self, const tool_t *tool)
+{
+    char words[200];
+    json_t *content = s_content (tool->result);
+    argos_repeats_call_t call = turn_repeats (self, tool);
+    argos_repeats_t seen = argos_repeats_with (&call, content);
+    if (!json_object_get (content, "warning") &&
+        argos_repeats_warning (&seen, tool->name, words, sizeof words))
+        json_object_set_new (content, "warning", json_string (words));
+}
+
 static void
 s_on_result (void *arg, const argos_peer_answer_t *answer)
 {
@@ -100,6 +121,7 @@ s_on_result (void *arg, const argos_peer_answer_t *answer)
         bool good = answer->code == ARGOS_OK && json_is_object (answer->body);
         tool_set_result (tool,
             good ? json_deep_copy (answer->body) : turn_tool_refused (turn, tool->name, answer));
+        s_warn (turn, tool);
         if (turn->state == ARGOS_TURN_TOOLING)
             turn_check_results (turn);
     }
@@ -274,8 +296,7 @@ tool_row (const turn_t *self, const tool_t *tool)
             json_sprintf ("%.*s\n[%zu bytes left out]",
                 (int) argos_utf8_cut (output, size, AGENT_OUTPUT_MAX), output,
                 size - AGENT_OUTPUT_MAX));
-    const json_t *own = json_object_get (result, "result");
-    char *content = json_dumps (json_is_object (own) ? own : result, JSON_COMPACT);
+    char *content = json_dumps (s_content (result), JSON_COMPACT);
     json_t *row =
         json_pack ("{s:s, s:s, s:s, s:s, s:s}", "role", "tool", "content", content ? content : "{}",
             "tool_call_id", tool->id, "tool_name", tool->name, "run_id", self->run_id);

@@ -90,6 +90,29 @@ turn_tools (turn_t *self)
     return json_array_size (self->chosen) ? self->chosen : NULL;
 }
 
+argos_repeats_call_t
+turn_repeats (const turn_t *self, const tool_t *tool)
+{
+    return (argos_repeats_call_t){ .rows = self->rows,
+        .run_id = self->run_id,
+        .tool = tool->name,
+        .arguments = tool->arguments,
+        .mutates = agent_tool_flag (self->agent, tool->name, "mutates") };
+}
+
+//  With agent.loop_stop what has led nowhere so often is not run any more
+static void
+s_stop_loop (const turn_t *self, tool_t *tool)
+{
+    char words[200];
+    if (tool->result || !argos_setting_bool (self->settings, NULL, NULL, "agent.loop_stop"))
+        return;
+    argos_repeats_call_t call = turn_repeats (self, tool);
+    argos_repeats_t seen = argos_repeats_before (&call);
+    if (argos_repeats_refusal (&seen, tool->name, words, sizeof words))
+        tool_set_result (tool, tool_result ("blocked", words));
+}
+
 void
 turn_check_tool (const turn_t *self, tool_t *tool)
 {
@@ -100,4 +123,5 @@ turn_check_tool (const turn_t *self, tool_t *tool)
     argos_toolset_coerce (json_object_get (row, "parameters"), tool->arguments);
     if (refusal)
         tool_set_result (tool, tool_result ("blocked", refusal));
+    s_stop_loop (self, tool);
 }

@@ -16,7 +16,6 @@
 #define RECV_BYTES 4096L      //  Buffer of a call for what comes
 #define SEND_BYTES 16384L     //  And for what goes
 #define PLAIN_MAX 2097152     //  Bytes kept of an answer that is no event stream
-#define STALL_MS 180000       //  Longest time without a data event
 #define CONNECT_MS 30000      //  Longest time to connect
 #define CONNECTIONS_MAX 1024L //  Idle connections kept
 
@@ -95,7 +94,6 @@ static void
 s_set_target (argos_provider_t *self)
 {
     const argos_provider_settings_t *settings = &self->settings;
-    self->fixed_stall = settings->stall_ms > 0;
     bool anthropic = settings->kind == ARGOS_PROVIDER_ANTHROPIC;
     snprintf (self->url, sizeof self->url, "%s%s", settings->base_url,
         anthropic ? "/v1/messages" : "/chat/completions");
@@ -111,8 +109,7 @@ s_set_target (argos_provider_t *self)
         curl_url_set (url, CURLUPART_QUERY, NULL, 0) == CURLUE_OK)
         s_get_part (url, CURLUPART_URL, self->base, sizeof self->base);
     curl_url_cleanup (url);
-    if (!self->settings.stall_ms && !argos_provider_is_local (self->host))
-        self->settings.stall_ms = STALL_MS;
+    self->local = argos_provider_is_local (self->host);
     if (!self->settings.connect_ms)
         self->settings.connect_ms = CONNECT_MS;
 }
@@ -232,21 +229,6 @@ s_set_options (argos_call_t *call)
     curl_easy_setopt (easy, CURLOPT_PRIVATE, call);
 }
 
-//  A long conversation may think for longer, and an answer in one piece comes later than its first
-//  piece would; what is configured holds. 0 = no limit.
-static int64_t
-s_stall_ms (const argos_provider_t *self, size_t body_size, bool whole)
-{
-    size_t tokens = body_size / 4;
-    int64_t least = tokens > 100000  ? (whole ? 240000 : 300000)
-                    : tokens > 50000 ? (whole ? 150000 : 240000)
-                                     : (whole ? 90000 : 0);
-    int64_t base = self->settings.stall_ms;
-    if (!base || self->fixed_stall)
-        return base;
-    return whole ? least : least > base ? least : base;
-}
-
 argos_call_t *
 argos_provider_call (argos_provider_t *self, const argos_request_t *request, const char *seed,
     const argos_call_handlers_t *handlers, void *arg, int64_t now)
@@ -277,7 +259,8 @@ argos_provider_call (argos_provider_t *self, const argos_request_t *request, con
     if (!call->body)
         abort ();
     call->body_size = strlen (call->body);
-    call->stall_ms = s_stall_ms (self, call->body_size, full.adjust & ARGOS_ADJUST_STREAM);
+    call->stall_ms = argos_provider_stall_ms (
+        self->settings.stall_ms, self->local, call->body_size, full.adjust & ARGOS_ADJUST_STREAM);
     call->stall.owner = call;
     if (call->stall_ms)
         argos_due_set (&self->stalls, &call->stall, now + call->stall_ms);

@@ -79,6 +79,11 @@ int64_t argos_call_data_ms (const argos_call_t *call);
 //  container): there a model may be silent for as long as it likes.
 bool argos_provider_is_local (const char *host);
 
+//  How long a call may be without a data event, msec; 0 = as long as it likes. What is set holds,
+//  near by nothing does; a long request (bytes of its body) may think for longer, and an answer in
+//  one piece is silent until it is there, but not for so long.
+int64_t argos_provider_stall_ms (int64_t set_ms, bool local, size_t body_size, bool whole);
+
 //  Calls in flight.
 size_t argos_provider_calls (const argos_provider_t *self);
 

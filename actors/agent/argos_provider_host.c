@@ -1,10 +1,12 @@
-//  argos_provider_host - whether a provider runs near by. Pure.
+//  argos_provider_host - whether a provider runs near by, and how long it may be silent. Pure.
 
 #include "argos_provider.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
+
+#define TOKEN_BYTES 4 //  About, of a request
 
 //  Loopback, private ranges, link-local, and 100.64.0.0/10 which private networks share
 static bool
@@ -49,4 +51,17 @@ argos_provider_is_local (const char *host)
         if (strcasecmp (host, names[i]) == 0)
             return true;
     return s_is_local_v4 (host) || s_is_local_v6 (host);
+}
+
+int64_t
+argos_provider_stall_ms (int64_t set_ms, bool local, size_t body_size, bool whole)
+{
+    static const struct {
+        size_t tokens;                 //  More than so many
+        int64_t streamed_ms, whole_ms; //  Limits
+    } rows[] = { { 100000, 300000, 240000 }, { 50000, 240000, 150000 }, { 0, 180000, 90000 } };
+    size_t at = 0;
+    while (at < 2 && body_size / TOKEN_BYTES <= rows[at].tokens)
+        at++;
+    return set_ms > 0 ? set_ms : local ? 0 : whole ? rows[at].whole_ms : rows[at].streamed_ms;
 }

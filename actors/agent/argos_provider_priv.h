@@ -20,7 +20,7 @@ struct argos_provider {
     char host[256];                     //  Host name in it
     char base[512];                     //  The base address without user and password, for people
     char path[640];                     //  Path of `url`, for people
-    bool fixed_stall;                   //  Its stall_ms was configured
+    bool local;                         //  It runs near by
     argos_due_t stalls;                 //  When which call may have been silent for too long
     argos_call_t *calls;                //  In flight
     size_t count;                       //  How many

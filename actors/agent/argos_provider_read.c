@@ -192,7 +192,7 @@ s_transfer_error (argos_call_t *call, CURLcode code, argos_provider_error_t *err
             error->retry_after_ms = call->retry_after_ms;
         else if (!error->retry_after_ms && status == 429)
             error->retry_after_ms = call->reset_ms;
-        if (status == 404)
+        if (error->class == ARGOS_PE_NOT_FOUND || error->class == ARGOS_PE_MODEL)
             s_name_path (call, error);
         return true;
     }

@@ -131,6 +131,11 @@ def limit(message, status=400, rows=20):
     return lambda body: error(status, message) if len(body["messages"]) >= rows else OK
 
 
+def big(refusal):
+    """Refuses a conversation of 400,000 bytes or more."""
+    return lambda body: refusal if len(json.dumps(body)) >= 400000 else OK
+
+
 def sees(refusal):
     """Refuses a request that has images."""
     return lambda body: refusal if '"type": "image' in json.dumps(body["messages"]) else OK
@@ -167,6 +172,8 @@ SCENARIOS = {
                                {"id": "c1", "usage": USAGE})],
     "not_streamed": [whole(200, {"choices": [{"index": 0, "message": {"role": "assistant", "content": "fine, thanks"},
                                               "finish_reason": "stop"}], "usage": USAGE})],
+    "encrypted": [stream(chunk({"reasoning_content": "hmm"}), call(0, "call_1", "terminal", COMMAND), chunk({}, "tool_calls")),
+                  error(400, "The reasoning item could not be read", code="invalid_encrypted_content"), OK],
     "surrogates": [stream(data(b'{"choices":[{"index":0,"delta":{"content":"a\\ud83d"}}]}'),
                           data(b'{"choices":[{"index":0,"delta":{"content":"\\ude00b\\ud800c"}}]}'), chunk({}, "stop"))],
     "reasoning": [stream(chunk({"reasoning_content": "hmm "}), chunk({"reasoning_content": "yes"}), call(0, "call_1", "terminal", COMMAND),
@@ -195,6 +202,7 @@ SCENARIOS = {
     "auth_401": [error(401, "Incorrect API key provided")],
     "auth_403": [error(403, "Forbidden")],
     "billing_403": [error(403, "Key limit exceeded")],
+    "free_404": [error(404, "This model is not available on the free tier")],
     "billing_402": [error(402, "Payment required")],
     "quota_402": [error(402, "Usage limit reached, try again in 1s"), OK],
     "billing_429": [error(429, "You exceeded your current quota", "insufficient_quota")],
@@ -230,6 +238,10 @@ SCENARIOS = {
     "grammar": [error(400, "Unable to generate parser for this template: failed to parse grammar"), OK],
     "depth": [whole(400, b"[" * 100000)],
     "long_line": [[SSE, b"data: " + b"x" * 1200000 + b"\n\n"]],
+    # Going round in circles: B59
+    "fails_again": [*[tool(arguments='{"command":"exit 3"}')] * 3, OK],
+    "fails_otherwise": [*[tool(arguments=f'{{"command":"exit {code}"}}') for code in (3, 4, 5)], OK],
+    "fails_for_ever": [*[tool(arguments='{"command":"exit 3"}')] * 6, OK],
     # Killed in the middle: what the user writes behind $ is the command
     "k_waiting": [[STALL], OK],
     "k_streaming": [[SSE, data(chunk({"role": "assistant", "content": "half an "})), STALL], OK],
@@ -242,6 +254,8 @@ SCENARIOS = {
     "two_calls": [lambda body: stream(chunk({"role": "assistant"}), *[call(at, f"call_{at}", "terminal", json.dumps({"command": part}))
                                       for at, part in enumerate(json.loads(command(body))["command"].split(" && "))], chunk({}, "tool_calls")), OK],
     # Too long: compression
+    "big_refusal": [big(error(400, "Error"))],
+    "big_drop": [big([DROP])],
     "summary": [text("Goal: to be brief.")],
     "summary_fails": [error(500, "no summary today")],
     "summary_long": [text("x" * 300000)],

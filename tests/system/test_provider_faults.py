@@ -125,6 +125,21 @@ priced = chat_fixture(fallback=STANDBY + "    prices:\n      input: 100000\n    
 USER, TOOL, CALL = ("user", None), ("tool", "from-the-tool"), ("assistant", "")
 PLAIN = [USER, ("assistant", FINE)]
 WITH_TOOL = [USER, CALL, TOOL, ("assistant", FINE)]
+ECHO = ("terminal", {"command": "echo from-the-tool"})
+#  Calls that are stored, when they are others than one of ECHO
+CALLS = {
+    "index_zero": [ECHO, ("terminal", {"command": "echo second"})],
+    "garbage_arguments": [("terminal", {})],
+    "unknown_tool": [("no_such_tool", ECHO[1])],
+    "unknown_tool_for_ever": [("no_such_tool", ECHO[1])] * 2,
+    "a_empty_input": [("terminal", {})],
+    "fails_again": [("terminal", {"command": "exit 3"})] * 3,
+    "fails_otherwise": [("terminal", {"command": f"exit {code}"}) for code in (3, 4, 5)],
+}
+#  How the provider has ended the text that is stored, when not by `stop`
+FINISH = {"length_for_ever": "length", "thought_out": "length"}
+#  No usage comes with these answers
+UNTOLD = {"no_streaming", "thought_out", "no_finish", "no_usage", "delays", "split_bytes", "comments", "surrogates", "thinks_aloud"}
 
 
 def failed(words, kind):
@@ -154,6 +169,11 @@ ROWS = {
     "usage_null": (FINE, PLAIN, 1),
     "choices_missing": (FINE, PLAIN, 1),
     "not_streamed": (FINE, PLAIN, 1),
+    "encrypted": (FINE, WITH_TOOL, 3),
+    "fails_again": (FINE, [USER, CALL, ("tool", '"exit_code":3'), CALL, ("tool", "This very call has failed 2 times"), CALL,
+                           ("tool", "This very call has failed 3 times"), ("assistant", FINE)], 4),
+    "fails_otherwise": (FINE, [USER, *[CALL, ("tool", '"exit_code"')] * 2, CALL, ("tool", "terminal has failed 3 times in a row"),
+                               ("assistant", FINE)], 4),
     "surrogates": ("a\U0001f600b\ufffdc", [USER, ("assistant", "a\U0001f600b\ufffdc")], 1),
     "reasoning": (FINE, WITH_TOOL, 2),
     "thinks_aloud": (FINE, PLAIN, 1),
@@ -178,6 +198,8 @@ ROWS = {
     "auth_403": ("Provider authentication failed: Forbidden (HTTP 403)", [], 1),
     "billing_403": (failed("Key limit exceeded (HTTP 403)", "billing"), [], 1),
     "billing_402": (failed("Payment required (HTTP 402)", "billing"), [], 1),
+    "free_404": (failed("This model is not available on the free tier (HTTP 404)", "billing"), [], 1),
+    "no_effort": (FINE, PLAIN, 2),
     "quota_402": (FINE, PLAIN, 2),
     "billing_429": (failed("You exceeded your current quota (HTTP 429)", "billing"), [], 1),
     "rate_seconds": (FINE, PLAIN, 2),
@@ -244,6 +266,25 @@ ANTHROPIC = {
 WAITS = {"quota_402", "rate_seconds", "rate_window", "rate_reset_header", "overloaded_503", "html_502"}
 
 
+def check_rows(stored, rows, run_id, name=None):
+    """The rows of a session: who says what; the calls as they are to be run, and behind them one result for each."""
+    assert [row["role"] for row in stored] == [role for role, _ in rows], stored
+    calls, waiting = [], []
+    for row, (role, content) in zip(stored, rows):
+        assert row["run_id"] == run_id, stored
+        assert content is None or (content in (row.get("content") or "") if role == "tool" or "used up" in content
+                                   else (row.get("content") or "") == content), stored
+        assert role == "tool" or not waiting, stored
+        if role == "tool":
+            waiting.remove(row["tool_call_id"])
+        for call in row.get("tool_calls", []):
+            waiting.append(call["id"])
+            calls.append((call["function"]["name"], json.loads(call["function"]["arguments"])))
+    assert not waiting and calls == CALLS.get(name, [ECHO] if any(row is CALL for row in rows) else []), stored
+    if stored and stored[-1]["role"] == "assistant":
+        assert stored[-1]["finish_reason"] == FINISH.get(name, "stop"), stored
+
+
 def check(chat, faults, name, expected):
     words, rows, requests = expected
     start = time.monotonic()
@@ -252,12 +293,13 @@ def check(chat, faults, name, expected):
     stored = chat.rows(data["run_id"])
     assert words in data["text"], (data, faults.requests(name))
     assert len(faults.requests(name)) == requests
-    assert [row["role"] for row in stored] == [role for role, _ in rows], stored
-    for row, (role, content) in zip(stored, rows):
-        assert content is None or (content in (row.get("content") or "") if role == "tool" or "used up" in content
-                                   else (row.get("content") or "") == content), stored
+    check_rows(stored, rows, data["run_id"], name)
     run = chat.run(data["run_id"])
-    assert run["state"] == ("failed" if data["kind"] == "error" else "completed"), run
+    if data["kind"] == "error":
+        assert run["state"] == "failed" and words in run["error"], run
+    else:
+        assert run["state"] == "completed" and (run.get("output") or "") in data["text"] and "error" not in run, run
+        assert name in UNTOLD or not stored[1:] or run["usage"]["output_tokens"] > 0, run
     return data, stored
 
 
@@ -279,6 +321,7 @@ def test_another_provider_stands_in(standby, faults, name, requests):
     before = len(faults.requests(name))
     data = standby.ask(f"please @{name}")
     assert data["text"] == "standing in"
+    check_rows(standby.rows(data["run_id"]), [USER, ("assistant", "standing in")], data["run_id"])
     assert len(faults.requests(name)) - before == requests
     assert all(request["model"] == "m" for request in faults.requests(name))
     assert faults.requests("standby_" + name)[-1]["model"] == "standby"
@@ -287,7 +330,8 @@ def test_another_provider_stands_in(standby, faults, name, requests):
 
 def test_what_helps_no_other_provider_is_said_at_once(standby, faults):
     for name in ("format_400", "policy_404"):
-        assert standby.ask(f"please @{name}")["kind"] == "error"
+        data = standby.ask(f"please @{name}")
+        assert data["kind"] == "error" and standby.rows(data["run_id"]) == []
         assert not faults.requests("standby_" + name)
 
 
@@ -295,7 +339,8 @@ def test_what_is_not_supported_is_left_out(openai, faults):
     openai.ask("please @no_stream_options") if not faults.requests("no_stream_options") else None
     first, second = faults.requests("no_stream_options")[-2:]
     assert "stream_options" in first and "stream_options" not in second
-    first, second = faults.requests("no_streaming")[-2:] if faults.requests("no_streaming") else (openai.ask("@no_streaming"), None)
+    openai.ask("please @no_streaming") if not faults.requests("no_streaming") else None
+    first, second = faults.requests("no_streaming")[-2:]
     assert first["stream"] is True and second["stream"] is False
 
 
@@ -311,6 +356,9 @@ def test_thoughts_go_back_to_who_has_thought_them(openai, anthropic, faults):
     call = faults.requests("reasoning")[1]["messages"][-2]
     assert call["tool_calls"] and call["reasoning_content"] == "hmm yes"
     anthropic.ask("please @a_tools") if not faults.requests("a_tools") else None
+    openai.ask("please @encrypted") if not faults.requests("encrypted") else None
+    first, second = faults.requests("encrypted")[1:3]
+    assert first["messages"][-2]["reasoning_content"] == "hmm" and "reasoning_content" not in second["messages"][-2]
     blocks = faults.requests("a_tools")[1]["messages"][-2]["content"]
     assert blocks[0] == {"type": "thinking", "thinking": "let me see", "signature": "c2ln"}
     assert blocks[1]["type"] == "tool_use" and blocks[1]["input"] == {"command": "echo from-the-tool"}
@@ -365,10 +413,12 @@ def test_who_can_not_be_reached(faults, place):
                 waiting.append(client)
         chat = Chat(settings(faults, retries=1, base=f"http{'s' if place == 'tls' else ''}://127.0.0.1:{port}/v1"))
         data = chat.ask("hello")
+        run, rows = chat.run(data["run_id"]), chat.rows(data["run_id"])
         chat.close()
         for client in waiting:
             client.close()
     assert data["kind"] == "error" and "The turn failed: " in data["text"] and "not sent" in data["text"] and "after 1 repeats" in data["text"]
+    assert run["state"] == "failed" and "not sent" in run["error"] and rows == []
 
 
 def fill(chat, words="talk @ok", turns=12):
@@ -392,6 +442,33 @@ def test_what_is_too_long_becomes_shorter(openai, faults, name):
     assert any("Goal: to be brief." in row["content"] for row in after)
     assert after[-2]["content"] == f"and now @{name}" and after[-1]["content"] == FINE
     assert len(faults.requests(name)) == 2
+
+
+@pytest.mark.parametrize("name, requests", [("big_refusal", 2), ("big_drop", 3)])
+def test_what_says_nothing_of_the_length_may_mean_it(faults, name, requests):
+    chat = Chat(settings(faults, more="compression:\n  enabled: false\n"))
+    fill(chat, turns=3)
+    for number in range(5):
+        chat.ask(f"more @ok {number} " + "word " * 22000, new=False)
+    for number in range(11):
+        chat.ask(f"talk @ok {number}", new=False)
+    notice = chat.ask(f"and now @{name}", new=False)
+    assert notice["kind"] == "notice" and "summary" in notice["text"]
+    data = chat.hear()
+    assert data["text"] == FINE and len(faults.requests(name)) == requests
+    rows = chat.rows(data["run_id"])
+    assert len(rows) < 38 and any("Goal: to be brief." in row["content"] for row in rows)
+    assert rows[-2]["content"] == f"and now @{name}" and rows[-1]["content"] == FINE
+    chat.close()
+
+
+def test_what_leads_nowhere_is_not_run_for_ever(faults):
+    chat = Chat(settings(faults, more="  loop_stop: true\n"))
+    data = chat.ask("please @fails_for_ever")
+    results = [row["content"] for row in chat.rows(data["run_id"]) if row["role"] == "tool"]
+    assert data["text"] == FINE and ['"exit_code":3' in result for result in results] == [True] * 5 + [False]
+    assert "BLOCKED: This very call has failed 5 times. It was not run." in results[5]
+    chat.close()
 
 
 @pytest.mark.parametrize("name, words", [("sum_fails", "no summary today"), ("sum_long", "the summary is no shorter")])
@@ -435,6 +512,14 @@ def test_calls_run_one_after_the_other(openai, tmp_path):
     mark = tmp_path / "mark"
     openai.ask(f"@two_calls $ sleep 0.3; echo first >> {mark} && echo second >> {mark}")
     assert mark.read_text().split() == ["first", "second"]
+
+
+def test_without_a_warning_there_is_none_66(faults):
+    chat = Chat(settings(faults, more="  inactivity_warning_s: 0\n  inactivity_abort_s: 1\n").replace("stall_s: 1", "stall_s: 100"))
+    data = chat.ask("please @deaf_for_ever")
+    assert data["kind"] == "error" and "nothing has happened for 1 seconds" in data["text"]
+    assert chat.run(data["run_id"])["state"] == "failed" and chat.rows(data["run_id"]) == []
+    chat.close()
 
 
 def test_nothing_happens_for_too_long(faults):

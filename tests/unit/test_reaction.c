@@ -132,6 +132,30 @@ s_near_by_is_near_by (void **state)
 }
 
 static void
+s_silence_has_its_limits (void **state)
+{
+    static const struct {
+        int64_t set_ms;      //  Setting
+        size_t tokens;       //  Of the request
+        int64_t streamed_ms; //  Expected
+        int64_t whole_ms;    //  Of an answer in one piece
+        int64_t near_ms;     //  Near by
+    } rows[] = { { 0, 0, 180000, 90000, 0 }, { 0, 50000, 180000, 90000, 0 },
+        { 0, 50001, 240000, 150000, 0 }, { 0, 100000, 240000, 150000, 0 },
+        { 0, 100001, 300000, 240000, 0 }, { 7000, 0, 7000, 7000, 7000 },
+        { 7000, 200000, 7000, 7000, 7000 }, { 400000, 60000, 400000, 400000, 400000 } };
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t set = rows[i].set_ms;
+        size_t size = rows[i].tokens * 4;
+        assert_int_equal (argos_provider_stall_ms (set, false, size, false), rows[i].streamed_ms);
+        assert_int_equal (argos_provider_stall_ms (set, false, size, true), rows[i].whole_ms);
+        assert_int_equal (argos_provider_stall_ms (set, true, size, false), rows[i].near_ms);
+        assert_int_equal (argos_provider_stall_ms (set, true, size, true), rows[i].near_ms);
+    }
+}
+
+static void
 s_schemas_are_mended (void **state)
 {
     static const struct {
@@ -196,6 +220,7 @@ main (void)
         cmocka_unit_test (s_a_short_refusal_of_a_long_conversation_is_its_length),
         cmocka_unit_test (s_cooling_doubles_up_to_four_hours),
         cmocka_unit_test (s_near_by_is_near_by),
+        cmocka_unit_test (s_silence_has_its_limits),
         cmocka_unit_test (s_schemas_are_mended),
         cmocka_unit_test (s_windows_are_read),
     };
