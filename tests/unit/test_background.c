@@ -2,89 +2,49 @@
 
 #include "argos_background.h"
 #include "argos_command.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #define WALL_MS 1767268800000 //  Some noon
 
 typedef struct {
-    argos_gateway_policy_t policy; //  Settings
-    json_t *config;                //  What they are read from
-    argos_gateway_case_t gateway;  //  Case
-    json_t *body;                  //  Its message
-    json_t *tasks;                 //  ARGOS_FACT_TASKS, or NULL
-    json_t *parts;                 //  What was decided
+    gate_t gate;   //  The case
+    json_t *parts; //  What was decided
 } fixture_t;
 
-//  Decide on a text of a chat; tasks is a result of run.list, with ' for ", or NULL.
+//  Decide on a text of a chat; tasks is a result of run.list, or NULL.
 
 static void
 s_say (fixture_t *self, const char *platform, const char *text, const char *tasks)
 {
-    *self = (fixture_t){ .parts = NULL };
-    argos_gateway_policy_init (&self->policy);
-    self->body = json_pack ("{s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s}", "source", "platform",
-        platform, "account", "main", "chat_type", "dm", "chat_id", "c1", "user_id", "u", "text",
-        text, "message_id", "m1");
-    self->config = json_pack ("{s:{s:b}}", "gateway", "allow_all_users", 1);
-    self->policy.config = self->config;
-    self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
-        .from = "test.main",
-        .id = "main:c1:m1",
-        .body = self->body,
-        .wall = WALL_MS,
-        .entropy = 0xABCDEF };
-    if (tasks) {
-        char quoted[1024];
-        snprintf (quoted, sizeof quoted, "%s", tasks);
-        for (char *c = quoted; *c; c++)
-            if (*c == '\'')
-                *c = '"';
-        self->tasks = json_loads (quoted, 0, NULL);
-        assert_non_null (self->tasks);
-    }
-    self->gateway.fact[ARGOS_FACT_TASKS] = self->tasks;
-    self->gateway.have = ARGOS_FACT_BIT (ARGOS_FACT_TASKS) | ARGOS_FACT_BIT (ARGOS_FACT_ROUTE);
-    self->parts = argos_gateway_decide (&self->gateway);
+    gate_say (&self->gate, GATE_OPEN, platform, text);
+    self->gate.gateway.wall = WALL_MS;
+    self->gate.gateway.entropy = 0xABCDEF;
+    gate_fact (&self->gate, ARGOS_FACT_TASKS, tasks);
+    gate_fact (&self->gate, ARGOS_FACT_ROUTE, NULL);
+    self->parts = argos_gateway_decide (&self->gate.gateway);
     assert_non_null (self->parts);
 }
 
 static void
 s_end (fixture_t *self)
 {
-    json_decref (self->parts);
-    json_decref (self->config);
-    json_decref (self->tasks);
-    json_decref (self->body);
+    gate_end (&self->gate, self->parts);
 }
-
-//  The first part of a type, or NULL.
 
 static const json_t *
 s_part (const fixture_t *self, const char *type)
 {
-    size_t index;
-    json_t *part;
-    json_array_foreach (self->parts, index, part)
-        if (strcmp (json_string_value (json_object_get (part, "type")), type) == 0)
-            return part;
-    return NULL;
+    return gate_part (self->parts, type);
 }
-
-//  A text of the body of that part, "" when there is none.
 
 static const char *
 s_text (const fixture_t *self, const char *type, const char *name)
 {
-    const json_t *body = json_object_get (s_part (self, type), "body");
-    const char *text = json_string_value (json_object_get (body, name));
-    return text ? text : "";
+    return gate_text (self->parts, type, name);
 }
 
 static const char *
@@ -224,9 +184,9 @@ limits_are_parts_of_the_same_done (void **state)
     assert_null (s_part (&self, "turn.stop"));
     json_t *config = json_pack ("{s:{s:i, s:i}, s:{s:b}}", "background", "max_running", 3,
         "timeout_s", 60, "gateway", "allow_all_users", 1);
-    self.policy.config = config;
+    self.gate.policy.config = config;
     json_decref (self.parts);
-    self.parts = argos_gateway_decide (&self.gateway);
+    self.parts = argos_gateway_decide (&self.gate.gateway);
     assert_string_equal (s_text (&self, "expect", "row"), "runs");
     assert_string_equal (s_text (&self, "expect", "kind"), "background");
     const json_t *stop = s_part (&self, "turn.stop");

@@ -1,15 +1,11 @@
 //  Decisions of the gateway: for a message and what is known, exactly these parts.
 
 #include "argos_gate.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#define WALL_MS 1764288000123 //  2025-11-28 00:00:00.123 UTC
 #define CHAT                                                                                       \
     "'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1','user_id':'u'}," \
     "'message_id':'m1'"
@@ -21,91 +17,14 @@
     "{'route':{'key':'k','session_id':'s1','version':3},'session':{'id':'s1','ended_at':5}}"
 #define NOTHING "{'route':null,'session':null}"
 
-typedef struct {
-    argos_gateway_policy_t policy; //  Defaults
-    argos_gateway_case_t gateway;  //  The case
-    json_t *owned[8];              //  What the case borrows
-    size_t owned_count;            //  How many
-} fixture_t;
-
-static json_t *
-s_json (fixture_t *self, const char *text)
-{
-    char quoted[2048];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    self->owned[self->owned_count++] = json;
-    return json;
-}
-
-//  What has been read as a fact.
-
-static void
-s_fact (fixture_t *self, argos_fact_t fact, const char *text)
-{
-    self->gateway.fact[fact] = text ? s_json (self, text) : NULL;
-    self->gateway.have |= ARGOS_FACT_BIT (fact);
-}
-
 //  A case with the body; route NULL = not read.
 
 static void
-s_begin (fixture_t *self, const char *body, const char *route)
+s_begin (gate_t *self, const char *body, const char *route)
 {
-    *self = (fixture_t){ .owned_count = 0 };
-    argos_gateway_policy_init (&self->policy);
-    self->policy.config = s_json (self, "{'gateway':{'allow_all_users':true}}");
-    self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
-        .from = "test.main",
-        .id = "main:c1:m1",
-        .body = s_json (self, body),
-        .wall = WALL_MS,
-        .entropy = 0x1122334400000000 };
-    if (route) {
-        s_fact (self, ARGOS_FACT_ROUTE, route);
-    }
-}
-
-//  Which fact is to be read next.
-
-static argos_fact_t
-s_next (fixture_t *self)
-{
-    for (;;) {
-        json_t *body;
-        argos_fact_t fact =
-            argos_fact_next (&self->gateway, argos_gateway_needs (&self->gateway), &body);
-        json_decref (body);
-        if (fact != ARGOS_FACT_HOOK)
-            return fact;
-        self->gateway.have |= ARGOS_FACT_BIT (ARGOS_FACT_HOOK); //  No hook has a say here
-    }
-}
-
-static void
-s_end (fixture_t *self, json_t *parts)
-{
-    json_decref (parts);
-    for (size_t i = 0; i < self->owned_count; i++)
-        json_decref (self->owned[i]);
-}
-
-//  Whether the parts have these types, in order, separated by spaces.
-
-static void
-s_assert_types (const json_t *parts, const char *types)
-{
-    char found[512] = "";
-    size_t length = 0;
-    assert_non_null (parts);
-    for (size_t i = 0; i < json_array_size (parts); i++)
-        length += (size_t) snprintf (found + length, sizeof found - length, "%s%s", i ? " " : "",
-            json_string_value (json_object_get (json_array_get (parts, i), "type")));
-    assert_string_equal (found, types);
+    gate_begin (self, GATE_OPEN, body);
+    if (route)
+        gate_fact (self, ARGOS_FACT_ROUTE, route);
 }
 
 //  A text at a dotted place of part number index, "" when absent.
@@ -123,16 +42,16 @@ static void
 the_first_message_opens_a_session (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" CHAT ",'text':'hello'}", NULL);
-    assert_int_equal (s_next (&self), ARGOS_FACT_ROUTE);
-    s_end (&self, NULL);
+    assert_int_equal (gate_next (&self), ARGOS_FACT_ROUTE);
+    gate_end (&self, NULL);
     s_begin (&self, "{" CHAT ",'text':'hello'}", NOTHING);
-    assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
-    s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
-    assert_int_equal (s_next (&self), ARGOS_FACTS);
+    assert_int_equal (gate_next (&self), ARGOS_FACT_SETTING);
+    gate_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
+    assert_int_equal (gate_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts,
+    gate_assert_types (parts,
         "expect session.create route.bind record.put run.create expect turn.request out.state");
     assert_string_equal (s_at (parts, 0, "body", "key"), "agent:main:test:dm:c1");
     assert_int_equal (json_integer_value (json_object_get (
@@ -151,27 +70,70 @@ the_first_message_opens_a_session (void **state)
     assert_non_null (argos_gateway_full (parts, 5));
     assert_null (argos_gateway_full (parts, 0));
     assert_null (argos_gateway_full (parts, -1));
-    s_end (&self, parts);
+    gate_end (&self, parts);
+}
+
+//  What depends on the message alone is asked for at the same time; the rest waits for it.
+
+static void
+what_can_be_asked_together_is (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text, *route; //  What is said, where it goes
+        unsigned first, second;   //  What is asked for in the first and the second round
+    } rows[] = {
+#define B(name) ARGOS_FACT_BIT (ARGOS_FACT_##name)
+        { "hello", "{'route':{'session_id':'s1'},'session':{'id':'s1'},'idle':true}",
+            B (ROUTE) | B (SETTING), 0 },
+        { "hello", ROUTE, B (ROUTE) | B (SETTING), B (LANE) },
+        { "hello", NOTHING, B (ROUTE) | B (SETTING), 0 },
+        { "/status", ROUTE, B (ROUTE) | B (SETTING) | B (AGENT), B (LANE) },
+        { "/stop", NOTHING, B (ROUTE), 0 },
+#undef B
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        gate_t self;
+        unsigned rounds[2] = { 0 };
+        gate_say (&self, GATE_OPEN, "test", rows[i].text);
+        gate_fact (&self, ARGOS_FACT_HOOK, NULL);
+        for (int round = 0; round < 2; round++) {
+            argos_fact_t fact;
+            json_t *question;
+            while ((fact = argos_fact_next (&self.gateway, argos_gateway_needs (&self.gateway),
+                        rounds[round], &question)) != ARGOS_FACTS) {
+                json_decref (question);
+                rounds[round] |= ARGOS_FACT_BIT (fact);
+            }
+            for (int bit = 0; bit < ARGOS_FACTS; bit++)
+                if (rounds[round] & ARGOS_FACT_BIT (bit))
+                    gate_fact (
+                        &self, (argos_fact_t) bit, bit == ARGOS_FACT_ROUTE ? rows[i].route : NULL);
+        }
+        if (rounds[0] != rows[i].first || rounds[1] != rows[i].second)
+            fail_msg ("row %zu asks for %x, then %x", i, rounds[0], rounds[1]);
+        gate_end (&self, NULL);
+    }
 }
 
 static void
 the_next_message_joins_the_session_of_the_route (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" CHAT ",'text':'hello'}", ROUTE);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect run.create expect turn.request out.state");
+    gate_assert_types (parts, "expect run.create expect turn.request out.state");
     assert_int_equal (json_integer_value (json_object_get (
                           json_object_get (json_array_get (parts, 0), "body"), "version")),
         3);
     assert_string_equal (s_at (parts, 3, "key", NULL), "s1");
-    s_end (&self, parts);
+    gate_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'hello'}", ENDED);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (
+    gate_assert_types (
         parts, "expect route.reset record.put run.create expect turn.request out.state");
-    s_end (&self, parts);
+    gate_end (&self, parts);
 }
 
 //  What the model reads, and the key under which it came in, go with the turn.
@@ -180,32 +142,32 @@ static void
 a_turn_says_who_speaks_and_where (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self,
         "{'source':{'platform':'test','account':'main','chat_type':'group','chat_id':'c1',"
         "'thread_id':'t','user_id':'u','user_name':'Ann'},'text':'hello','channel_prompt':'brief',"
         "'instructions':'own'}",
         ROUTE);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect run.create expect turn.request out.state");
+    gate_assert_types (parts, "expect run.create expect turn.request out.state");
     assert_string_equal (s_at (parts, 3, "body", "text"), "[Ann] hello");
     assert_string_equal (s_at (parts, 3, "body", "instructions"), "own\n\nbrief");
     assert_string_equal (s_at (parts, 3, "body", "route"), "agent:main:test:group:c1:t");
     assert_string_equal (s_at (parts, 1, "body", "input"), "hello");
-    s_end (&self, parts);
+    gate_end (&self, parts);
 }
 
 static void
 files_are_bound_to_the_run (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self,
         "{" CHAT ",'text':'hello','attachments':[{'blob':'sha256:1','kind':'image'},"
         "{'blob':'sha256:2','kind':'voice'}]}",
         ROUTE);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect run.create blob.ref expect turn.request out.state");
+    gate_assert_types (parts, "expect run.create blob.ref expect turn.request out.state");
     assert_string_equal (s_at (parts, 2, "body", "run_id"), s_at (parts, 1, "body", "run_id"));
     const json_t *blobs =
         json_object_get (json_object_get (json_array_get (parts, 2), "body"), "blobs");
@@ -216,14 +178,14 @@ files_are_bound_to_the_run (void **state)
     assert_string_equal (s_at (parts, 5, "to", NULL), "topic:out.test.main");
     assert_string_equal (s_at (parts, 5, "body", "turn"), s_at (parts, 1, "body", "run_id"));
     assert_string_equal (s_at (parts, 5, "body", "state"), "queued");
-    s_end (&self, parts);
+    gate_end (&self, parts);
 }
 
 static void
 the_same_message_makes_the_same_run_at_every_instance (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     char first[ARGOS_RUN_ID_SIZE], second[ARGOS_RUN_ID_SIZE];
     s_begin (&self, "{" CHAT ",'text':'hello'}", NULL);
     argos_gateway_run (&self.gateway, first);
@@ -234,31 +196,31 @@ the_same_message_makes_the_same_run_at_every_instance (void **state)
     self.gateway.id = "other";
     argos_gateway_run (&self.gateway, second);
     assert_string_not_equal (first, second);
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
 }
 
 static void
 a_run_of_the_api_keeps_its_row_and_gets_no_delivery (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" API ",'text':'/new is text here','run_id':'" RUN "'}", NULL);
     self.gateway.from = "api";
     assert_true (argos_gate_trusts (&self.gateway));
-    assert_int_equal (s_next (&self), ARGOS_FACT_SESSION);
-    s_fact (&self, ARGOS_FACT_SESSION, "{'session':null}");
-    assert_int_equal (s_next (&self), ARGOS_FACTS);
+    assert_int_equal (gate_next (&self), ARGOS_FACT_SESSION);
+    gate_fact (&self, ARGOS_FACT_SESSION, "{'session':null}");
+    assert_int_equal (gate_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "session.create run.bind expect turn.request");
+    gate_assert_types (parts, "session.create run.bind expect turn.request");
     assert_string_equal (s_at (parts, 0, "body", "id"), RUN);
     assert_string_equal (s_at (parts, 3, "id", NULL), RUN);
     assert_string_equal (s_at (parts, 3, "body", "deliver"), "");
     json_decref (parts);
     parts = argos_gateway_refuse (&self.gateway, "full");
-    s_assert_types (parts, "run.finish run.failed");
+    gate_assert_types (parts, "run.finish run.failed");
     assert_string_equal (s_at (parts, 1, "to", NULL), "topic:run." RUN);
     assert_true (json_is_true (json_object_get (json_array_get (parts, 1), "last")));
-    s_end (&self, parts);
+    gate_end (&self, parts);
 }
 
 static void
@@ -278,15 +240,15 @@ a_named_session_is_used_made_or_refused (void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char body[512];
-        fixture_t self;
+        gate_t self;
         snprintf (body, sizeof body, "{" API ",'text':'x','run_id':'" RUN "','session_id':'%s'}",
             rows[i].id);
         s_begin (&self, body, NULL);
         self.gateway.from = "api";
-        s_fact (&self, ARGOS_FACT_SESSION, rows[i].session);
+        gate_fact (&self, ARGOS_FACT_SESSION, rows[i].session);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        s_assert_types (parts, rows[i].types);
-        s_end (&self, parts);
+        gate_assert_types (parts, rows[i].types);
+        gate_end (&self, parts);
     }
 }
 
@@ -294,117 +256,117 @@ static void
 new_is_one_done_with_the_end_of_the_old_session (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" CHAT ",'text':'/new'}", ROUTE);
-    assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
-    s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
-    assert_int_equal (s_next (&self), ARGOS_FACT_ASKED);
-    s_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
-    assert_int_equal (s_next (&self), ARGOS_FACTS);
+    assert_int_equal (gate_next (&self), ARGOS_FACT_SETTING);
+    gate_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
+    assert_int_equal (gate_next (&self), ARGOS_FACT_ASKED);
+    gate_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
+    assert_int_equal (gate_next (&self), ARGOS_FACTS);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect route.reset record.put deliver.request");
+    gate_assert_types (parts, "expect route.reset record.put deliver.request");
     assert_string_equal (s_at (parts, 1, "body", "key"), "agent:main:test:dm:c1");
     assert_string_equal (s_at (parts, 1, "body", "id"), "20251128_000000_11223344");
     assert_string_equal (s_at (parts, 3, "to", NULL), "service:deliver.test.main");
     assert_string_equal (s_at (parts, 3, "key", NULL), "c1");
     assert_non_null (strstr (s_at (parts, 3, "body", "text"), "✨"));
-    s_end (&self, parts);
+    gate_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/new'}", NOTHING);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect session.create route.bind record.put deliver.request");
-    s_end (&self, parts);
+    gate_assert_types (parts, "expect session.create route.bind record.put deliver.request");
+    gate_end (&self, parts);
 }
 
 static void
 stop_reaches_the_lane_or_says_that_nothing_runs (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" CHAT ",'text':'/stop'}", ROUTE);
-    assert_int_equal (s_next (&self), ARGOS_FACT_LANE);
-    s_fact (&self, ARGOS_FACT_LANE, "{'messages':[{'type':'turn.request','leased':true}]}");
+    assert_int_equal (gate_next (&self), ARGOS_FACT_LANE);
+    gate_fact (&self, ARGOS_FACT_LANE, "{'messages':[{'type':'turn.request','leased':true}]}");
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "turn.stop deliver.request");
+    gate_assert_types (parts, "turn.stop deliver.request");
     assert_string_equal (s_at (parts, 0, "key", NULL), "s1");
     assert_non_null (strstr (s_at (parts, 1, "body", "text"), "⚡ Stopped"));
     json_decref (parts);
-    s_fact (&self, ARGOS_FACT_LANE, "{'messages':[]}");
+    gate_fact (&self, ARGOS_FACT_LANE, "{'messages':[]}");
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "deliver.request");
+    gate_assert_types (parts, "deliver.request");
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "Nothing is running"));
-    s_end (&self, parts);
+    gate_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/stop'}", NOTHING);
-    assert_int_equal (s_next (&self), ARGOS_FACTS);
+    assert_int_equal (gate_next (&self), ARGOS_FACTS);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "deliver.request");
-    s_end (&self, parts);
+    gate_assert_types (parts, "deliver.request");
+    gate_end (&self, parts);
 }
 
 static void
 status_names_session_queue_and_rehearsal (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" CHAT ",'text':'/status'}", ROUTE);
-    assert_int_equal (s_next (&self), ARGOS_FACT_SETTING);
-    s_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
-    assert_int_equal (s_next (&self), ARGOS_FACT_LANE);
-    s_fact (&self, ARGOS_FACT_LANE,
+    assert_int_equal (gate_next (&self), ARGOS_FACT_SETTING);
+    gate_fact (&self, ARGOS_FACT_SETTING, "{'record':null}");
+    assert_int_equal (gate_next (&self), ARGOS_FACT_LANE);
+    gate_fact (&self, ARGOS_FACT_LANE,
         "{'messages':[{'type':'turn.request','leased':true},{'type':'turn.stop'},"
         "{'type':'turn.request','leased':false}]}");
-    assert_int_equal (s_next (&self), ARGOS_FACT_ASKED);
-    s_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
-    assert_int_equal (s_next (&self), ARGOS_FACT_AGENT);
-    s_fact (
+    assert_int_equal (gate_next (&self), ARGOS_FACT_ASKED);
+    gate_fact (&self, ARGOS_FACT_ASKED, "{'records':[]}");
+    assert_int_equal (gate_next (&self), ARGOS_FACT_AGENT);
+    gate_fact (
         &self, ARGOS_FACT_AGENT, "{'kind':'rehearsal','model':'echo','rehearsal':true,'turns':0}");
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "deliver.request");
+    gate_assert_types (parts, "deliver.request");
     const char *text = s_at (parts, 0, "body", "text");
     assert_non_null (strstr (text, "Session: s1"));
     assert_non_null (strstr (text, "Running: yes, queued: 1"));
     assert_non_null (strstr (text, "rehearsal: this is no model"));
     json_decref (parts);
-    s_fact (&self, ARGOS_FACT_AGENT, NULL);
+    gate_fact (&self, ARGOS_FACT_AGENT, NULL);
     parts = argos_gateway_decide (&self.gateway);
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "the agent does not answer"));
-    s_end (&self, parts);
+    gate_end (&self, parts);
 }
 
 static void
 help_lists_the_table_and_unknown_commands_are_said (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{" CHAT ",'text':'/help'}", NOTHING);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "deliver.request");
+    gate_assert_types (parts, "deliver.request");
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "`/new [title]` -- "));
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "(alias: `/reset`)"));
-    s_end (&self, parts);
+    gate_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/frobnicate now'}", NOTHING);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "deliver.request");
+    gate_assert_types (parts, "deliver.request");
     assert_string_equal (s_at (parts, 0, "body", "kind"), "error");
     assert_non_null (strstr (s_at (parts, 0, "body", "text"), "/frobnicate"));
-    s_end (&self, parts);
+    gate_end (&self, parts);
     s_begin (&self, "{" CHAT ",'text':'/usr/bin/env?'}", ROUTE);
     parts = argos_gateway_decide (&self.gateway);
-    s_assert_types (parts, "expect run.create expect turn.request out.state");
-    s_end (&self, parts);
+    gate_assert_types (parts, "expect run.create expect turn.request out.state");
+    gate_end (&self, parts);
 }
 
 static void
 a_source_without_a_valid_service_is_rejected (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self,
         "{'source':{'platform':'x','account':"
         "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa','chat_type':'dm'},"
         "'text':'x'}",
         NOTHING);
     assert_null (argos_gateway_decide (&self.gateway));
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
 }
 
 static void
@@ -431,14 +393,14 @@ a_dead_letter_is_told_to_who_waits (void **state)
         { "{}", "" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fixture_t self;
+        gate_t self;
         s_begin (&self, "{}", NULL);
-        self.gateway.notice = s_json (&self, rows[i].notice);
+        self.gateway.notice = gate_own (&self, rows[i].notice);
         self.gateway.body = json_object_get (self.gateway.notice, "body");
         assert_int_equal (argos_gateway_needs (&self.gateway), 0);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        s_assert_types (parts, rows[i].types);
-        s_end (&self, parts);
+        gate_assert_types (parts, rows[i].types);
+        gate_end (&self, parts);
     }
 }
 
@@ -447,6 +409,7 @@ main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (the_first_message_opens_a_session),
+        cmocka_unit_test (what_can_be_asked_together_is),
         cmocka_unit_test (the_next_message_joins_the_session_of_the_route),
         cmocka_unit_test (a_turn_says_who_speaks_and_where),
         cmocka_unit_test (files_are_bound_to_the_run),

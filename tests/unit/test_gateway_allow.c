@@ -1,26 +1,10 @@
 //  Authorisation: every rule, their order, who is offered a code, and settings that are refused.
 
 #include "argos_allow.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-static json_t *
-s_json (const char *text)
-{
-    char quoted[2048];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
-}
 
 #define AT(block) "{'platforms':{'slack':{" block "}}}"
 #define ALL(block) "{'gateway':{" block "}}"
@@ -141,7 +125,7 @@ every_row_of_the_rules (void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
-        json_t *config = s_json (s_rows[i].config), *source = s_json (s_rows[i].source);
+        json_t *config = gate_json (s_rows[i].config), *source = gate_json (s_rows[i].source);
         argos_allow_t found = argos_allow (config, source, s_rows[i].paired);
         if (found.allowed != s_rows[i].allowed || strcmp (found.rule, s_rows[i].rule) != 0)
             fail_msg ("row %zu: %s says %d to %s", i, found.rule, found.allowed, s_rows[i].source);
@@ -156,12 +140,12 @@ static void
 the_first_rule_that_says_something_decides (void **state)
 {
     (void) state;
-    json_t *config = s_json (
+    json_t *config = gate_json (
         "{'platforms':{'webhook':{'allow_bots':'all','allow_all_users':true,'allowed_users':['u'],"
         "'group_allowed_chats':['G']}},'gateway':{'allow_all_users':true}}");
     json_t *block = json_object_get (json_object_get (config, "platforms"), "webhook");
-    json_t *source = s_json ("{'platform':'webhook','chat_type':'group','chat_id':'G',"
-                             "'user_id':'u','is_bot':true,'role_authorized':true}");
+    json_t *source = gate_json ("{'platform':'webhook','chat_type':'group','chat_id':'G',"
+                                "'user_id':'u','is_bot':true,'role_authorized':true}");
     assert_string_equal (argos_allow (config, source, true).rule, "transport");
     json_object_set_new (source, "platform", json_string ("slack"));
     json_object_set (json_object_get (config, "platforms"), "slack", block);
@@ -206,7 +190,7 @@ pairing_is_read_when_it_decides (void **state)
         { ALL ("'allow_all_users':true"), FROM (ME), false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *config = s_json (rows[i].config), *source = s_json (rows[i].source);
+        json_t *config = gate_json (rows[i].config), *source = gate_json (rows[i].source);
         if (argos_allow_asks (config, source) != rows[i].asks)
             fail_msg ("row %zu", i);
         json_decref (config);
@@ -267,7 +251,7 @@ every_row_of_what_a_stranger_gets (void **state)
         { AT ("'unauthorized_dm_behavior':'pair'"), FROM (""), false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *config = s_json (rows[i].config), *source = s_json (rows[i].source);
+        json_t *config = gate_json (rows[i].config), *source = gate_json (rows[i].source);
         if (argos_allow_offers (config, source) != rows[i].offered)
             fail_msg ("row %zu", i);
         json_decref (config);
@@ -307,7 +291,7 @@ an_open_policy_needs_the_switch_beside_it (void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[256];
-        json_t *config = s_json (rows[i].config);
+        json_t *config = gate_json (rows[i].config);
         int rc = argos_allow_check (config, path, sizeof path);
         assert_int_equal (rc, *rows[i].path ? -1 : 0);
         assert_string_equal (path, rows[i].path);

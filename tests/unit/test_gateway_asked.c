@@ -3,15 +3,11 @@
 
 #include "argos_asked.h"
 #include "argos_question.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#define WALL_MS 1764288000123 //  2025-11-28 00:00:00.123 UTC
 #define ROUTE                                                                                      \
     "{'route':{'key':'k','session_id':'s1','version':3},'session':{'id':'s1','message_count':4,"   \
     "'version':9}}"
@@ -45,75 +41,14 @@
 #define ANSWER "record.put question.answer"
 #define TURN "expect run.create expect turn.request out.state"
 
-typedef struct {
-    argos_gateway_policy_t policy;  //  Of the case
-    argos_gateway_case_t gateway;   //  The case
-    json_t *owned[ARGOS_FACTS + 4]; //  What the case borrows
-    size_t owned_count;             //  How many
-} fixture_t;
-
-static json_t *
-s_json (fixture_t *self, const char *text)
-{
-    char quoted[8192];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    self->owned[self->owned_count++] = json;
-    return json;
-}
-
 //  What becomes of a text of ann; facts[i] NULL = nothing came. New parts.
 
 static json_t *
-s_say (fixture_t *self, const char *config, const char *text, const char *const *facts)
+s_say (gate_t *self, const char *config, const char *text, const char *const *facts)
 {
-    *self = (fixture_t){ .owned_count = 0 };
-    argos_gateway_policy_init (&self->policy);
-    json_t *body = json_pack ("{s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s}", "source", "platform",
-        "test", "account", "main", "chat_type", "dm", "chat_id", "c1", "user_id", "ann", "text",
-        text, "message_id", "m1");
-    self->owned[self->owned_count++] = body;
-    self->policy.config = s_json (self, config);
-    self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
-        .from = "test.main",
-        .id = "main:c1:m1",
-        .body = body,
-        .wall = WALL_MS };
-    for (;;) {
-        json_t *question;
-        argos_fact_t fact =
-            argos_fact_next (&self->gateway, argos_gateway_needs (&self->gateway), &question);
-        json_decref (question);
-        if (fact == ARGOS_FACTS)
-            return argos_gateway_decide (&self->gateway);
-        self->gateway.fact[fact] = facts[fact] ? s_json (self, facts[fact]) : NULL;
-        self->gateway.have |= ARGOS_FACT_BIT (fact);
-    }
-}
-
-static void
-s_end (fixture_t *self, json_t *parts)
-{
-    json_decref (parts);
-    for (size_t i = 0; i < self->owned_count; i++)
-        json_decref (self->owned[i]);
-}
-
-//  The body of the first part of that type; NULL = there is none.
-
-static const json_t *
-s_body (const json_t *parts, const char *type)
-{
-    size_t index;
-    json_t *part;
-    json_array_foreach (parts, index, part)
-        if (strcmp (json_string_value (json_object_get (part, "type")), type) == 0)
-            return json_object_get (part, "body");
-    return NULL;
+    gate_say (self, config, "test", text);
+    gate_read (self, facts);
+    return argos_gateway_decide (&self->gateway);
 }
 
 static const char *
@@ -123,18 +58,6 @@ s_text (const json_t *object, const char *name)
     return text ? text : "";
 }
 
-static void
-s_types (const json_t *parts, char *target, size_t size)
-{
-    size_t index, length = 0;
-    json_t *part;
-    *target = 0;
-    json_array_foreach (parts, index, part)
-        length += (size_t) snprintf (target + length, size - length, "%s%s", index ? " " : "",
-            json_string_value (json_object_get (part, "type")));
-}
-
-#define OPEN_DOOR "{'gateway':{'allow_all_users':true}}"
 #define CONFIRM                                                                                    \
     "{'record':{'version':2,'updated_at':%s,'value':{'command':'new','arguments':'','user':'ann'}" \
     "}}"
@@ -204,17 +127,15 @@ each_text_answers_what_it_means (void **state)
     (void) state;
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
         char types[512];
-        fixture_t self;
+        gate_t self;
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED),
             F (ASKED, s_rows[i].asked) };
-        json_t *parts = s_say (&self, OPEN_DOOR, s_rows[i].text, facts);
-        const json_t *answer = s_body (parts, "question.answer"),
-                     *put = s_body (parts, "record.put");
-        s_types (parts, types, sizeof types);
-        if (strcmp (types, s_rows[i].types) != 0 ||
-            !strstr (s_text (s_body (parts, "deliver.request"), "text"), s_rows[i].words))
-            fail_msg ("row %zu: %s made %s: %s", i, s_rows[i].text, types,
-                s_text (s_body (parts, "deliver.request"), "text"));
+        json_t *parts = s_say (&self, GATE_OPEN, s_rows[i].text, facts);
+        const json_t *answer = gate_body (parts, "question.answer"),
+                     *put = gate_body (parts, "record.put");
+        gate_types (parts, types, sizeof types);
+        if (strcmp (types, s_rows[i].types) != 0 || !strstr (gate_told (parts), s_rows[i].words))
+            fail_msg ("row %zu: %s made %s: %s", i, s_rows[i].text, types, gate_told (parts));
         assert_string_equal (s_text (answer, "question_id"), s_rows[i].id);
         assert_string_equal (s_text (answer, "choice"), s_rows[i].choice);
         if (*s_rows[i].id) {
@@ -225,7 +146,7 @@ each_text_answers_what_it_means (void **state)
             assert_string_equal (s_text (value, "answer"), s_text (answer, "text"));
             assert_int_equal (json_integer_value (json_object_get (put, "version")), 7);
         }
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -267,17 +188,17 @@ a_text_answers_what_a_task_asks_here (void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char types[512];
-        fixture_t self;
+        gate_t self;
         const char *facts[ARGOS_FACTS] = { F (ROUTE, rows[i].route), F (LANE, PARKED),
             F (ASKED, rows[i].asked), F (ASKED_TASKS, rows[i].tasks) };
-        json_t *parts = s_say (&self, OPEN_DOOR, rows[i].text, facts);
-        const json_t *answer = s_body (parts, "question.answer");
-        s_types (parts, types, sizeof types);
+        json_t *parts = s_say (&self, GATE_OPEN, rows[i].text, facts);
+        const json_t *answer = gate_body (parts, "question.answer");
+        gate_types (parts, types, sizeof types);
         if (strcmp (types, rows[i].types) != 0)
             fail_msg ("row %zu: %s made %s", i, rows[i].text, types);
         assert_string_equal (s_text (answer, "question_id"), rows[i].id);
         assert_string_equal (s_text (answer, "choice"), rows[i].choice);
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -287,14 +208,14 @@ static void
 a_task_that_asks_hides_no_turn_that_waits (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     const char *facts[ARGOS_FACTS] = { F (ROUTE, WITH_TASKS), F (LANE, PARKED),
         F (ASKED, LIST (A1)), F (ASKED_TASKS, LIST (TASK ("eeeeeeeeeeee", COLOURS, "c1"))) };
     json_t *parts = s_say (&self,
         "{'gateway':{'allow_all_users':true},'display':{'busy_input_mode':'interrupt'}}",
         "something else", facts);
-    assert_string_equal (s_text (s_body (parts, "turn.stop"), "run_id"), "run_1");
-    s_end (&self, parts);
+    assert_string_equal (s_text (gate_body (parts, "turn.stop"), "run_id"), "run_1");
+    gate_end (&self, parts);
 }
 
 static void
@@ -302,17 +223,17 @@ the_reason_of_a_denial_goes_to_the_model_cut (void **state)
 {
     (void) state;
     char text[400] = "/deny ";
-    fixture_t self;
+    gate_t self;
     const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED), F (ASKED, LIST (A1)) };
     memset (text + 6, 'x', 300);
-    json_t *parts = s_say (&self, OPEN_DOOR, text, facts);
-    assert_int_equal (strlen (s_text (s_body (parts, "question.answer"), "text")), 280);
-    s_end (&self, parts);
+    json_t *parts = s_say (&self, GATE_OPEN, text, facts);
+    assert_int_equal (strlen (s_text (gate_body (parts, "question.answer"), "text")), 280);
+    gate_end (&self, parts);
     for (char *at = text + 6; at < text + 306; at += 2)
         memcpy (at, "é", 2);
-    parts = s_say (&self, OPEN_DOOR, text, facts); //  150 characters
-    assert_int_equal (strlen (s_text (s_body (parts, "question.answer"), "text")), 300);
-    s_end (&self, parts);
+    parts = s_say (&self, GATE_OPEN, text, facts); //  150 characters
+    assert_int_equal (strlen (s_text (gate_body (parts, "question.answer"), "text")), 300);
+    gate_end (&self, parts);
 }
 
 static void
@@ -321,20 +242,20 @@ what_stops_a_session_closes_its_questions (void **state)
     (void) state;
     static const char *const stops[] = { "/stop", "/new" };
     for (size_t i = 0; i < 2; i++) {
-        fixture_t self;
+        gate_t self;
         char types[512];
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED),
             F (ASKED, LIST (A1 "," OLD "," COLOUR)),
             F (SETTING, "{'record':{'version':2,'value':{'chat':{'confirm':false}}}}") };
-        json_t *parts = s_say (&self, OPEN_DOOR, stops[i], facts);
-        s_types (parts, types, sizeof types);
+        json_t *parts = s_say (&self, GATE_OPEN, stops[i], facts);
+        gate_types (parts, types, sizeof types);
         assert_string_equal (
             types, i ? "record.put record.put expect route.reset record.put deliver.request"
                      : "turn.stop record.put record.put deliver.request");
-        const json_t *put = s_body (parts, "record.put");
+        const json_t *put = gate_body (parts, "record.put");
         assert_string_equal (s_text (put, "key"), "s1/q_aaaaaaaaaaaa");
         assert_string_equal (s_text (json_object_get (put, "value"), "state"), "cancelled");
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -344,14 +265,14 @@ a_word_answers_what_was_asked_last (void **state)
     (void) state;
     char confirm[256];
     for (int i = 0; i < 2; i++) {
-        fixture_t self;
+        gate_t self;
         snprintf (confirm, sizeof confirm, CONFIRM, i ? "1764288000105" : "1764288000050");
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED),
             F (QUESTION, confirm), F (ASKED, LIST (A1)) };
-        json_t *parts = s_say (&self, OPEN_DOOR, "/approve", facts);
-        assert_int_equal (s_body (parts, "route.reset") != NULL, i);
-        assert_int_equal (s_body (parts, "question.answer") != NULL, !i);
-        s_end (&self, parts);
+        json_t *parts = s_say (&self, GATE_OPEN, "/approve", facts);
+        assert_int_equal (gate_body (parts, "route.reset") != NULL, i);
+        assert_int_equal (gate_body (parts, "question.answer") != NULL, !i);
+        gate_end (&self, parts);
     }
 }
 
@@ -361,17 +282,16 @@ who_may_not_use_the_command_can_not_press_its_button (void **state)
     (void) state;
     static const char *const texts[] = { "/approve", "q_aaaaaaaaaaaa:once", "yes" };
     for (size_t i = 0; i < 3; i++) {
-        fixture_t self;
+        gate_t self;
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED),
             F (ASKED, LIST (A1)) };
         json_t *parts = s_say (&self,
             "{'gateway':{'allow_all_users':true},'platforms':{'test':{'allow_admin_from':['bob']}}"
             "}",
             texts[i], facts);
-        assert_null (s_body (parts, "question.answer"));
-        assert_int_equal (
-            strstr (s_text (s_body (parts, "deliver.request"), "text"), "⛔") != NULL, i < 2);
-        s_end (&self, parts);
+        assert_null (gate_body (parts, "question.answer"));
+        assert_int_equal (strstr (gate_told (parts), "⛔") != NULL, i < 2);
+        gate_end (&self, parts);
     }
 }
 
@@ -383,7 +303,7 @@ a_turn_that_waits_for_people_is_interrupted_and_never_steered (void **state)
         const char *mode, *types; //  The setting, and what a text makes
     } rows[] = { { "interrupt", TURN " turn.stop" }, { "steer", TURN }, { "queue", TURN } };
     for (size_t i = 0; i < 3; i++) {
-        fixture_t self;
+        gate_t self;
         char config[256], types[512];
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED),
             F (ASKED, LIST (A1)) };
@@ -391,9 +311,9 @@ a_turn_that_waits_for_people_is_interrupted_and_never_steered (void **state)
             "{'gateway':{'allow_all_users':true},'display':{'busy_input_mode':'%s'}}",
             rows[i].mode);
         json_t *parts = s_say (&self, config, "something else", facts);
-        s_types (parts, types, sizeof types);
+        gate_types (parts, types, sizeof types);
         assert_string_equal (types, rows[i].types);
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -401,20 +321,20 @@ static void
 what_is_over_or_comes_with_files_is_no_answer (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, FREE), F (ASKED, LIST (A1)) };
-    json_t *parts = s_say (&self, OPEN_DOOR, "yes", facts); //  Nothing in the lane: nobody asks
-    assert_null (s_body (parts, "question.answer"));
-    s_end (&self, parts);
+    json_t *parts = s_say (&self, GATE_OPEN, "yes", facts); //  Nothing in the lane: nobody asks
+    assert_null (gate_body (parts, "question.answer"));
+    gate_end (&self, parts);
     static const char late[] =
         "{'records':[{'key':'s1/q_aaaaaaaaaaaa','version':1,'updated_at':1,'value':{'id':"
         "'q_aaaaaaaaaaaa','kind':'clarify','session_id':'s1','run_id':'run_1','call_id':'c','text':"
         "'?','options':[],'source':{},'deadline':1764288000123,'state':'open'}}]}";
     const char *expired[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, PARKED), F (ASKED, late) };
-    parts = s_say (&self, OPEN_DOOR, "an answer", expired);
-    assert_null (s_body (parts, "question.answer"));
-    assert_non_null (s_body (parts, "turn.request"));
-    s_end (&self, parts);
+    parts = s_say (&self, GATE_OPEN, "an answer", expired);
+    assert_null (gate_body (parts, "question.answer"));
+    assert_non_null (gate_body (parts, "turn.request"));
+    gate_end (&self, parts);
 }
 
 int

@@ -1,55 +1,16 @@
 //  test_gateway_busy - what a message does while a turn runs, as a table: mode, message, lane.
 
 #include "argos_busy.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RUN "run_0123456789abcdef0123456789abcdef"
 #define ROUTE                                                                                      \
     "{'route':{'key':'k','session_id':'s1','version':1},'session':{'id':'s1','ended_at':null}}"
 #define LANE(leased)                                                                               \
     "{'messages':[{'seq':1,'type':'turn.request','id':'" RUN "','leased':" leased ",'at':1}]}"
-
-static json_t *
-s_json (const char *text)
-{
-    char quoted[1024];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
-}
-
-//  The first part of a type, NULL = there is none.
-
-static const json_t *
-s_part (const json_t *parts, const char *type)
-{
-    size_t index;
-    json_t *part;
-    json_array_foreach (parts, index, part)
-        if (strcmp (json_string_value (json_object_get (part, "type")), type) == 0)
-            return part;
-    return NULL;
-}
-
-//  The text that the chat gets, "" when none.
-
-static const char *
-s_told (const json_t *parts)
-{
-    const json_t *body = json_object_get (s_part (parts, "deliver.request"), "body");
-    const char *text = json_string_value (json_object_get (body, "text"));
-    return text ? text : "";
-}
 
 static const struct {
     const char *config;     //  Settings below display
@@ -89,28 +50,22 @@ each_row_of_the_table_holds (void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
-        char text[512];
-        argos_gateway_policy_t policy;
-        argos_gateway_policy_init (&policy);
-        snprintf (text, sizeof text, "{'display':{%s}}", s_rows[i].config);
-        json_t *config = s_json (text);
-        policy.config = config;
+        char text[512], config[256];
+        gate_t self;
+        json_t *parts = json_array ();
+        snprintf (config, sizeof config, "{'display':{%s}}", s_rows[i].config);
         snprintf (text, sizeof text,
             "{'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1'},"
             "'text':'hello'%s}",
             s_rows[i].more);
-        json_t *body = s_json (text), *parts = json_array ();
-        json_t *route = s_json (ROUTE), *lane = s_json (s_rows[i].lane),
-               *ack = s_json (s_rows[i].ack);
-        argos_gateway_case_t gateway = {
-            .policy = &policy, .from = "test.main", .id = "m1", .body = body, .wall = 1700000000000
-        };
-        gateway.fact[ARGOS_FACT_ROUTE] = route;
-        gateway.fact[ARGOS_FACT_LANE] = lane;
-        gateway.fact[ARGOS_FACT_ACK] = ack;
-        assert_int_equal (argos_busy_mode (&gateway), s_rows[i].mode);
-        argos_busy_step (&gateway, "hello", parts);
-        const json_t *turn = s_part (parts, "turn.request"), *stop = s_part (parts, "turn.stop");
+        gate_begin (&self, config, text);
+        gate_fact (&self, ARGOS_FACT_ROUTE, ROUTE);
+        gate_fact (&self, ARGOS_FACT_LANE, s_rows[i].lane);
+        gate_fact (&self, ARGOS_FACT_ACK, s_rows[i].ack);
+        assert_int_equal (argos_busy_mode (&self.gateway), s_rows[i].mode);
+        argos_busy_step (&self.gateway, "hello", parts);
+        const json_t *turn = gate_part (parts, "turn.request"),
+                     *stop = gate_part (parts, "turn.stop");
         assert_non_null (turn);
         assert_int_equal (json_is_true (json_object_get (turn, "side")), s_rows[i].side);
         assert_int_equal (stop != NULL, s_rows[i].stop);
@@ -119,16 +74,11 @@ each_row_of_the_table_holds (void **state)
             assert_string_equal (json_string_value (json_object_get (order, "run_id")), RUN);
             assert_int_equal (json_is_true (json_object_get (order, "quiet")), s_rows[i].quiet);
         }
-        if (strncmp (s_told (parts), s_rows[i].told, strlen (s_rows[i].told)) != 0 ||
-            (!*s_rows[i].told && *s_told (parts)))
-            fail_msg ("row %zu tells: %s", i, s_told (parts));
-        assert_int_equal (s_part (parts, "record.put") != NULL, *s_rows[i].told != 0);
-        json_decref (parts);
-        json_decref (ack);
-        json_decref (lane);
-        json_decref (route);
-        json_decref (body);
-        json_decref (config);
+        if (strncmp (gate_told (parts), s_rows[i].told, strlen (s_rows[i].told)) != 0 ||
+            (!*s_rows[i].told && *gate_told (parts)))
+            fail_msg ("row %zu tells: %s", i, gate_told (parts));
+        assert_int_equal (gate_part (parts, "record.put") != NULL, *s_rows[i].told != 0);
+        gate_end (&self, parts);
     }
 }
 
@@ -136,14 +86,11 @@ static void
 a_program_is_never_asked_about (void **state)
 {
     (void) state;
-    argos_gateway_policy_t policy;
-    argos_gateway_policy_init (&policy);
-    json_t *body = s_json ("{'source':{'platform':'api_server','account':'main',"
-                           "'chat_type':'dm'},'text':'x','run_id':'" RUN "'}");
-    argos_gateway_case_t gateway = { .policy = &policy, .from = "api", .id = "m1", .body = body };
-    assert_int_equal (argos_busy_needs (&gateway), 0);
-    assert_int_equal (argos_busy_mode (&gateway), ARGOS_BUSY_IDLE);
-    json_decref (body);
+    gate_t self;
+    gate_say (&self, GATE_OPEN, "api_server", "x");
+    assert_int_equal (argos_busy_needs (&self.gateway), 0);
+    assert_int_equal (argos_busy_mode (&self.gateway), ARGOS_BUSY_IDLE);
+    gate_end (&self, NULL);
 }
 
 //  What the route says of an empty lane is not asked again; of a session that is named it says
@@ -166,19 +113,16 @@ an_empty_lane_is_not_listed (void **state)
             "{'source':{'platform':'test','account':'main','chat_type':'dm','chat_id':'c1'},"
             "'text':'hello'%s}",
             rows[i].more);
-        json_t *body = s_json (text), *route = s_json (rows[i].route), *question;
-        json_t *named = s_json ("{'session':{'id':'s2'}}");
-        argos_gateway_policy_t policy;
-        argos_gateway_policy_init (&policy);
-        argos_gateway_case_t gateway = { .policy = &policy, .body = body };
-        gateway.fact[ARGOS_FACT_ROUTE] = route;
-        gateway.fact[ARGOS_FACT_SESSION] = named;
-        argos_fact_t fact = argos_fact_next (&gateway, ARGOS_FACT_BIT (ARGOS_FACT_LANE), &question);
+        gate_t self;
+        json_t *question;
+        gate_begin (&self, GATE_OPEN, text);
+        gate_fact (&self, ARGOS_FACT_ROUTE, rows[i].route);
+        gate_fact (&self, ARGOS_FACT_SESSION, "{'session':{'id':'s2'}}");
+        argos_fact_t fact =
+            argos_fact_next (&self.gateway, ARGOS_FACT_BIT (ARGOS_FACT_LANE), 0, &question);
         assert_int_equal (fact == ARGOS_FACT_LANE, rows[i].asked);
         json_decref (question);
-        json_decref (body);
-        json_decref (route);
-        json_decref (named);
+        gate_end (&self, NULL);
     }
 }
 

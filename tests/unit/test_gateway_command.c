@@ -5,15 +5,11 @@
 #include "argos_confirm.h"
 #include "argos_gateway.h"
 #include "argos_incoming.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#define WALL_MS 1764288000123                     //  2025-11-28 00:00:00.123 UTC
 #define OPEN "'gateway':{'allow_all_users':true}" //  Who may speak is not what this is about
 #define SESSION "'id':'s1','title':'Plan','message_count':4,'version':9,'started_at':1"
 #define ROUTE "{'route':{'key':'k','session_id':'s1','version':3},'session':{" SESSION "}}"
@@ -32,96 +28,6 @@
     "message_count':2}]}"
 #define TARGET "{'session':{'id':'s0','title':'Old','message_count':2}}"
 #define NO_CONFIRM "{'record':{'version':2,'value':{'chat':{'confirm':false}}}}"
-
-typedef struct {
-    argos_gateway_policy_t policy;  //  Defaults
-    argos_gateway_case_t gateway;   //  The case
-    json_t *owned[ARGOS_FACTS + 4]; //  What the case borrows
-    size_t owned_count;             //  How many
-} fixture_t;
-
-static json_t *
-s_json (fixture_t *self, const char *text)
-{
-    char quoted[2048];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    self->owned[self->owned_count++] = json;
-    return json;
-}
-
-//  A message of that platform, nothing read yet.
-
-static void
-s_begin (fixture_t *self, const char *platform, const char *text)
-{
-    *self = (fixture_t){ .owned_count = 0 };
-    argos_gateway_policy_init (&self->policy);
-    json_t *body = json_pack ("{s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s}", "source", "platform",
-        platform, "account", "main", "chat_type", "dm", "chat_id", "c1", "user_id", "ann", "text",
-        text, "message_id", "m1");
-    self->owned[self->owned_count++] = body;
-    self->policy.config = s_json (self, "{" OPEN "}");
-    self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
-        .from = "test.main",
-        .id = "main:c1:m1",
-        .body = body,
-        .wall = WALL_MS,
-        .entropy = 0x1122334400000000 };
-}
-
-static void
-s_end (fixture_t *self, json_t *parts)
-{
-    json_decref (parts);
-    for (size_t i = 0; i < self->owned_count; i++)
-        json_decref (self->owned[i]);
-}
-
-//  Read what is needed; facts[i] NULL = nothing came. Returns how many questions there were.
-
-static int
-s_read (fixture_t *self, const char *const *facts)
-{
-    int asked = 0;
-    for (;;) {
-        json_t *question;
-        argos_fact_t fact =
-            argos_fact_next (&self->gateway, argos_gateway_needs (&self->gateway), &question);
-        json_decref (question);
-        if (fact == ARGOS_FACTS)
-            return asked;
-        asked++;
-        self->gateway.fact[fact] = facts[fact] ? s_json (self, facts[fact]) : NULL;
-        self->gateway.have |= ARGOS_FACT_BIT (fact);
-    }
-}
-
-static const char *
-s_text (const json_t *parts)
-{
-    size_t index;
-    json_t *part;
-    json_array_foreach (parts, index, part)
-        if (strcmp (json_string_value (json_object_get (part, "type")), "deliver.request") == 0)
-            return json_string_value (json_object_get (json_object_get (part, "body"), "text"));
-    return "";
-}
-
-static void
-s_types (const json_t *parts, char *target, size_t size)
-{
-    size_t index, length = 0;
-    json_t *part;
-    *target = 0;
-    json_array_foreach (parts, index, part)
-        length += (size_t) snprintf (target + length, size - length, "%s%s", index ? " " : "",
-            json_string_value (json_object_get (part, "type")));
-}
 
 #define TURN "run.create expect turn.request out.state"
 
@@ -253,17 +159,17 @@ each_command_makes_these_parts (void **state)
     bool seen[ARGOS_COMMAND_COUNT] = { false };
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
         char types[512], name[ARGOS_COMMAND_NAME_MAX + 1];
-        fixture_t self;
-        s_begin (&self, "test", s_rows[i].text);
-        assert_true (s_read (&self, s_rows[i].facts) >= 1);
+        gate_t self;
+        gate_say (&self, GATE_OPEN, "test", s_rows[i].text);
+        assert_true (gate_read (&self, s_rows[i].facts) >= 1);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        s_types (parts, types, sizeof types);
-        if (strcmp (types, s_rows[i].types) != 0 || !strstr (s_text (parts), s_rows[i].words))
-            fail_msg ("%s made %s\n%s", s_rows[i].text, types, s_text (parts));
+        gate_types (parts, types, sizeof types);
+        if (strcmp (types, s_rows[i].types) != 0 || !strstr (gate_told (parts), s_rows[i].words))
+            fail_msg ("%s made %s\n%s", s_rows[i].text, types, gate_told (parts));
         argos_incoming_command (s_rows[i].text, name, NULL);
         if (argos_commands_find (name))
             seen[argos_commands_id (argos_commands_find (name))] = true;
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
     for (size_t i = 0; i < ARGOS_COMMAND_COUNT; i++)
         assert_int_equal (
@@ -281,18 +187,18 @@ while_a_turn_runs_the_table_says_what_is_done (void **state)
     const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (LANE, RUNS), F (SAID, SAID) };
     for (size_t i = 0; (row = argos_commands_row (i)); i++) {
         char text[64];
-        fixture_t self;
+        gate_t self;
         if (row->cli_only)
             continue;
         snprintf (text, sizeof text, "/%s", row->name);
-        s_begin (&self, "test", text);
-        s_read (&self, facts);
+        gate_say (&self, GATE_OPEN, "test", text);
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        bool refused = strstr (s_text (parts), "⏳ Agent is running") != NULL;
+        bool refused = strstr (gate_told (parts), "⏳ Agent is running") != NULL;
         assert_int_equal (refused, row->busy == ARGOS_COMMANDS_REJECT);
         if (refused)
             assert_int_equal (json_array_size (parts), 1);
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -304,25 +210,25 @@ users_get_what_is_listed_and_what_everybody_has (void **state)
     const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE) };
     for (size_t i = 0; (row = argos_commands_row (i)); i++) {
         char text[64];
-        fixture_t self;
+        gate_t self;
         if (row->cli_only)
             continue;
         snprintf (text, sizeof text, "/%s", row->aliases[0] ? row->aliases[0] : row->name);
-        s_begin (&self, "test", text);
+        gate_say (&self, GATE_OPEN, "test", text);
         self.policy.config =
-            s_json (&self, "{" OPEN ",'platforms':{'test':{'allow_admin_from':['bob'],'"
-                           "user_allowed_commands':['title']}}}");
-        s_read (&self, facts);
+            gate_own (&self, "{" OPEN ",'platforms':{'test':{'allow_admin_from':['bob'],'"
+                             "user_allowed_commands':['title']}}}");
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
         bool may = row->everybody || strcmp (row->name, "title") == 0;
-        assert_int_equal (strstr (s_text (parts), "⛔") == NULL, may);
+        assert_int_equal (strstr (gate_told (parts), "⛔") == NULL, may);
         if (!may)
             assert_int_equal (json_array_size (parts), 1);
         if (strcmp (row->name, "help") == 0) {
-            assert_non_null (strstr (s_text (parts), "`/title"));
-            assert_null (strstr (s_text (parts), "`/new"));
+            assert_non_null (strstr (gate_told (parts), "`/title"));
+            assert_null (strstr (gate_told (parts), "`/new"));
         }
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -355,14 +261,14 @@ quick_commands_become_what_they_stand_for (void **state)
     };
     const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE) };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fixture_t self;
-        s_begin (&self, rows[i].platform, rows[i].text);
-        self.policy.config = s_json (&self, QUICK);
-        s_read (&self, facts);
+        gate_t self;
+        gate_say (&self, GATE_OPEN, rows[i].platform, rows[i].text);
+        self.policy.config = gate_own (&self, QUICK);
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        if (!strstr (s_text (parts), rows[i].words))
-            fail_msg ("%s: %s", rows[i].text, s_text (parts));
-        s_end (&self, parts);
+        if (!strstr (gate_told (parts), rows[i].words))
+            fail_msg ("%s: %s", rows[i].text, gate_told (parts));
+        gate_end (&self, parts);
     }
 }
 
@@ -398,19 +304,19 @@ a_destructive_command_is_done_when_it_was_confirmed (void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (QUESTION, rows[i].question) };
         char types[512];
-        fixture_t self;
-        s_begin (&self, "test", rows[i].text);
-        s_read (&self, facts);
+        gate_t self;
+        gate_say (&self, GATE_OPEN, "test", rows[i].text);
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        s_types (parts, types, sizeof types);
-        if (strcmp (types, rows[i].types) != 0 || !strstr (s_text (parts), rows[i].words))
-            fail_msg ("%s made %s\n%s", rows[i].text, types, s_text (parts));
+        gate_types (parts, types, sizeof types);
+        if (strcmp (types, rows[i].types) != 0 || !strstr (gate_told (parts), rows[i].words))
+            fail_msg ("%s made %s\n%s", rows[i].text, types, gate_told (parts));
         if (strncmp (types, "record.put", 10) == 0) {
             const json_t *body = json_object_get (json_array_get (parts, 0), "body");
             assert_int_equal (json_integer_value (json_object_get (body, "version")), 5);
             assert_null (json_object_get (body, "value"));
         }
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -419,18 +325,18 @@ the_terminal_has_no_use_for_what_is_for_chats (void **state)
 {
     (void) state;
     const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE) };
-    fixture_t self;
-    s_begin (&self, "local", "/sethome");
-    s_read (&self, facts);
+    gate_t self;
+    gate_say (&self, GATE_OPEN, "local", "/sethome");
+    gate_read (&self, facts);
     json_t *parts = argos_gateway_decide (&self.gateway);
-    assert_non_null (strstr (s_text (parts), "/sethome is for chats"));
-    s_end (&self, parts);
-    s_begin (&self, "local", "/help");
-    s_read (&self, facts);
+    assert_non_null (strstr (gate_told (parts), "/sethome is for chats"));
+    gate_end (&self, parts);
+    gate_say (&self, GATE_OPEN, "local", "/help");
+    gate_read (&self, facts);
     parts = argos_gateway_decide (&self.gateway);
-    assert_null (strstr (s_text (parts), "/sethome"));
-    assert_non_null (strstr (s_text (parts), "/background"));
-    s_end (&self, parts);
+    assert_null (strstr (gate_told (parts), "/sethome"));
+    assert_non_null (strstr (gate_told (parts), "/background"));
+    gate_end (&self, parts);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -457,20 +363,20 @@ what_was_set_comes_with_the_turns_of_its_session (void **state)
     } rows[] = { { "s1", "big", "high" }, { "s0", "", "" } };
     for (size_t i = 0; i < 2; i++) {
         char setting[256];
-        fixture_t self;
+        gate_t self;
         snprintf (setting, sizeof setting,
             "{'record':{'version':1,'value':{'session':'%s','of':{'model':'big','reasoning':'high'}"
             "}}}",
             rows[i].session);
         const char *facts[ARGOS_FACTS] = { F (ROUTE, ROUTE), F (SETTING, setting) };
-        s_begin (&self, "test", "hello");
-        s_read (&self, facts);
+        gate_say (&self, GATE_OPEN, "test", "hello");
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
         const char *model = json_string_value (json_object_get (s_turn (parts), "model"));
         const char *level = json_string_value (json_object_get (s_turn (parts), "reasoning"));
         assert_string_equal (model ? model : "", rows[i].model);
         assert_string_equal (level ? level : "", rows[i].reasoning);
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -499,8 +405,8 @@ a_session_ends_by_itself_once (void **state)
         const char *types;                 //  Expected
         int64_t not_before;                //  Of the next one, 0 = none
     } rows[] = {
-        { IDLE, OLD, FREE, "expect route.reset record.put session.expire", WALL_MS + 3600001 },
-        { IDLE, OLD, RUNS, "session.expire", WALL_MS + 60000 },
+        { IDLE, OLD, FREE, "expect route.reset record.put session.expire", GATE_WALL_MS + 3600001 },
+        { IDLE, OLD, RUNS, "session.expire", GATE_WALL_MS + 60000 },
         { IDLE, FRESH, FREE, "session.expire", 1764287990000 + 3600001 },
         { "{" OPEN "}", OLD, FREE, "", 0 },
         { IDLE, BEGUN, FREE, "session.expire", 1764287990000 + 3600001 },
@@ -513,23 +419,23 @@ a_session_ends_by_itself_once (void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *facts[ARGOS_FACTS] = { F (ROUTE, rows[i].route), F (LANE, rows[i].lane) };
         char types[512];
-        fixture_t self;
-        s_begin (&self, "test", "");
-        json_t *body = json_copy (self.owned[0]);
+        gate_t self;
+        gate_say (&self, GATE_OPEN, "test", "");
+        json_t *body = json_deep_copy (self.gateway.body);
         json_object_set_new (body, "session", json_string ("s1"));
         self.owned[self.owned_count++] = body;
         self.gateway.body = body;
         self.gateway.type = "session.expire";
-        self.policy.config = s_json (&self, rows[i].config);
-        s_read (&self, facts);
+        self.policy.config = gate_own (&self, rows[i].config);
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        s_types (parts, types, sizeof types);
+        gate_types (parts, types, sizeof types);
         if (strcmp (types, rows[i].types) != 0)
             fail_msg ("row %zu made %s", i, types);
         const json_t *last = json_array_get (parts, json_array_size (parts) - 1);
         assert_int_equal (
             json_integer_value (json_object_get (last, "not_before")), rows[i].not_before);
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -556,18 +462,18 @@ a_session_that_is_over_begins_anew_and_says_so (void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *facts[ARGOS_FACTS] = { F (ROUTE, rows[i].route), F (LANE, rows[i].lane) };
         char types[512];
-        fixture_t self;
-        s_begin (&self, "test", "hello");
-        self.policy.config = s_json (&self, rows[i].config);
-        s_read (&self, facts);
+        gate_t self;
+        gate_say (&self, GATE_OPEN, "test", "hello");
+        self.policy.config = gate_own (&self, rows[i].config);
+        gate_read (&self, facts);
         json_t *parts = argos_gateway_decide (&self.gateway);
-        s_types (parts, types, sizeof types);
-        if (strcmp (types, rows[i].types) != 0 || !strstr (s_text (parts), rows[i].words))
-            fail_msg ("row %zu made %s\n%s", i, types, s_text (parts));
+        gate_types (parts, types, sizeof types);
+        if (strcmp (types, rows[i].types) != 0 || !strstr (gate_told (parts), rows[i].words))
+            fail_msg ("row %zu made %s\n%s", i, types, gate_told (parts));
         const json_t *turn = s_turn (parts);
         assert_int_equal (json_object_get (turn, "instructions") != NULL, rows[i].told);
         assert_int_equal (json_is_true (json_object_get (turn, "new_session")), rows[i].told);
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 

@@ -2,13 +2,10 @@
 
 #include "argos_approval.h"
 #include "argos_gateway.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CONFIG                                                                                     \
     "{'gateway':{'allow_all_users':true},'quick_commands':{'disk':{'type':'exec','command':'df "   \
@@ -37,30 +34,6 @@ static const struct {
     { "gated", "/disk", 1, NULL, NULL, "", "⛔ /disk" },
 };
 
-static json_t *
-s_json (const char *text)
-{
-    char quoted[2048];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
-}
-
-static const char *
-s_said (const json_t *parts)
-{
-    size_t index;
-    json_t *part;
-    json_array_foreach (parts, index, part)
-        if (strcmp (json_string_value (json_object_get (part, "type")), "deliver.request") == 0)
-            return json_string_value (json_object_get (json_object_get (part, "body"), "text"));
-    return "";
-}
-
 static void
 a_command_of_the_shell_runs_once_if_it_needs_no_approval (void **state)
 {
@@ -70,27 +43,18 @@ a_command_of_the_shell_runs_once_if_it_needs_no_approval (void **state)
         argos_approval_policy_new (NULL, NULL, problem, sizeof problem);
     assert_non_null (rules);
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
-        argos_gateway_policy_t policy;
+        gate_t self;
         char line[64] = "";
-        json_t *config = s_json (CONFIG), *owned[ARGOS_FACTS] = { NULL }, *question;
-        argos_gateway_policy_init (&policy);
-        policy.config = config;
-        policy.approval = rules;
-        json_t *body = json_pack ("{s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s}", "source", "platform",
-            s_rows[i].platform, "account", "main", "chat_type", "dm", "chat_id", "c1", "user_id",
-            "ann", "text", s_rows[i].text, "message_id", "m1");
-        argos_gateway_case_t gateway = { .policy = &policy,
-            .from = "test.main",
-            .id = "m1",
-            .body = body,
-            .attempt = s_rows[i].attempt,
-            .wall = 1764288000123 };
         const char *facts[ARGOS_FACTS] = { [ARGOS_FACT_ROUTE] = ROUTE,
             [ARGOS_FACT_HOOK] = s_rows[i].hook,
             [ARGOS_FACT_EXEC] = s_rows[i].result };
+        gate_say (&self, CONFIG, s_rows[i].platform, s_rows[i].text);
+        self.policy.approval = rules;
+        self.gateway.attempt = s_rows[i].attempt;
         for (;;) {
+            json_t *question;
             argos_fact_t fact =
-                argos_fact_next (&gateway, argos_gateway_needs (&gateway), &question);
+                argos_fact_next (&self.gateway, argos_gateway_needs (&self.gateway), 0, &question);
             if (fact == ARGOS_FACTS)
                 break;
             if (fact == ARGOS_FACT_EXEC)
@@ -98,18 +62,13 @@ a_command_of_the_shell_runs_once_if_it_needs_no_approval (void **state)
                     json_string_value (
                         json_object_get (json_object_get (question, "arguments"), "command")));
             json_decref (question);
-            gateway.fact[fact] = owned[fact] = facts[fact] ? s_json (facts[fact]) : NULL;
-            gateway.have |= ARGOS_FACT_BIT (fact);
+            gate_fact (&self, fact, facts[fact]);
         }
-        json_t *parts = argos_gateway_decide (&gateway);
-        if (strcmp (line, s_rows[i].line) != 0 || !strstr (s_said (parts), s_rows[i].words))
-            fail_msg ("row %zu ran \"%s\": %s", i, line, s_said (parts));
+        json_t *parts = argos_gateway_decide (&self.gateway);
+        if (strcmp (line, s_rows[i].line) != 0 || !strstr (gate_told (parts), s_rows[i].words))
+            fail_msg ("row %zu ran \"%s\": %s", i, line, gate_told (parts));
         assert_int_equal (json_array_size (parts), 1);
-        json_decref (parts);
-        json_decref (body);
-        json_decref (config);
-        for (size_t fact = 0; fact < ARGOS_FACTS; fact++)
-            json_decref (owned[fact]);
+        gate_end (&self, parts);
     }
     argos_approval_policy_destroy (&rules);
 }

@@ -1,32 +1,16 @@
 //  test_gateway_first - whom the notice about /sethome is for, as a table.
 
 #include "argos_first.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ON "'gateway':{'home_notice':true}"
 #define NEW "{'route':null,'session':null}"
 #define OLD "{'route':{'key':'k','session_id':'s1','version':1},'session':{'id':'s1'}}"
 #define NONE "{'record':null}"
 #define SOME "{'record':{'version':1,'value':{}}}"
-
-static json_t *
-s_json (const char *text)
-{
-    char quoted[1024];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
-}
 
 static const struct {
     const char *config;              //  Settings
@@ -60,38 +44,26 @@ every_row_of_who_is_told (void **state)
     (void) state;
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
         char text[512];
-        argos_gateway_policy_t policy;
-        argos_gateway_policy_init (&policy);
-        json_t *config = s_json (s_rows[i].config), *parts = json_array (), *question;
-        policy.config = config;
+        gate_t self;
+        json_t *parts = json_array (), *question;
         snprintf (text, sizeof text,
             "{'source':{'platform':'%s','account':'main','chat_type':'dm','chat_id':'c1',"
             "'user_id':'ann'},'text':'hello'%s}",
             s_rows[i].platform, s_rows[i].more);
-        json_t *body = s_json (text), *facts[] = { s_json (s_rows[i].told), s_json (s_rows[i].home),
-            s_json (s_rows[i].route) };
-        argos_gateway_case_t gateway = {
-            .policy = &policy, .from = "test.main", .id = "m1", .body = body, .wall = 1700000000000
-        };
-        gateway.fact[ARGOS_FACT_ROUTE] = facts[2];
-        gateway.have = ARGOS_FACT_BIT (ARGOS_FACT_ROUTE);
+        gate_begin (&self, s_rows[i].config, text);
+        gate_fact (&self, ARGOS_FACT_ROUTE, s_rows[i].route);
         int reads = 0;
         argos_fact_t fact;
-        while ((fact = argos_fact_next (&gateway, argos_first_needs (&gateway), &question)) !=
-               ARGOS_FACTS) {
+        while ((fact = argos_fact_next (&self.gateway, argos_first_needs (&self.gateway), 0,
+                    &question)) != ARGOS_FACTS) {
             json_decref (question);
-            gateway.fact[fact] = facts[fact == ARGOS_FACT_HOME];
-            gateway.have |= ARGOS_FACT_BIT (fact);
+            gate_fact (&self, fact, fact == ARGOS_FACT_HOME ? s_rows[i].home : s_rows[i].told);
             reads++;
         }
-        argos_first_step (&gateway, parts);
+        argos_first_step (&self.gateway, parts);
         if (reads != s_rows[i].reads || json_array_size (parts) != (s_rows[i].says ? 2 : 0))
             fail_msg ("row %zu: %d reads, %zu parts", i, reads, json_array_size (parts));
-        for (size_t j = 0; j < 3; j++)
-            json_decref (facts[j]);
-        json_decref (body);
-        json_decref (config);
-        json_decref (parts);
+        gate_end (&self, parts);
     }
 }
 

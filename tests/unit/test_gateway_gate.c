@@ -1,16 +1,12 @@
 //  The first step: who may not speak leaves a record, at most a pairing code, and nothing else.
 
 #include "argos_gate.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#define WALL_MS 1764288000123 //  2025-11-28 00:00:00.123 UTC
 #define FROM(type)                                                                                 \
     "'source':{'platform':'slack','account':'main','chat_type':'" type "','chat_id':'c','user_id'" \
     ":'u','user_name':'Ann'},'message_id':'m1'"
@@ -19,53 +15,20 @@
         ARGOS_FACT_BIT (ARGOS_FACT_##c))
 #define PAIRING BITS (PAIRING_PENDING, PAIRING_RATE, PAIRING_LOCK)
 
-typedef struct {
-    argos_gateway_policy_t policy; //  Defaults
-    argos_gateway_case_t gateway;  //  The case
-    json_t *owned[16];             //  What the case borrows
-    size_t owned_count;            //  How many
-} fixture_t;
-
-static json_t *
-s_json (fixture_t *self, const char *text)
+static void
+s_begin (gate_t *self, const char *config, const char *body)
 {
-    char quoted[2048];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return self->owned[self->owned_count++] = json;
+    static const unsigned char random[] = { 0, 1, 2, 3, 31, 32, 33, 255 };
+    gate_begin (self, config, body);
+    self->gateway.from = "slack.main";
+    self->gateway.id = "main:c:m1";
+    memcpy (self->gateway.random, random, sizeof random);
 }
 
-static void
-s_begin (fixture_t *self, const char *config, const char *body)
+static const json_t *
+s_body (const json_t *parts, size_t index)
 {
-    *self = (fixture_t){ .owned_count = 0 };
-    argos_gateway_policy_init (&self->policy);
-    self->policy.config = s_json (self, config);
-    self->gateway = (argos_gateway_case_t){ .policy = &self->policy,
-        .from = "slack.main",
-        .id = "main:c:m1",
-        .body = s_json (self, body),
-        .wall = WALL_MS,
-        .random = { 0, 1, 2, 3, 31, 32, 33, 255 } };
-}
-
-static void
-s_end (fixture_t *self, json_t *parts)
-{
-    json_decref (parts);
-    for (size_t i = 0; i < self->owned_count; i++)
-        json_decref (self->owned[i]);
-}
-
-static void
-s_fact (fixture_t *self, argos_fact_t fact, const char *text)
-{
-    self->gateway.fact[fact] = s_json (self, text);
-    self->gateway.have |= ARGOS_FACT_BIT (fact);
+    return json_object_get (json_array_get (parts, index), "body");
 }
 
 //  Types of the parts and spaces of the records, in order.
@@ -84,12 +47,6 @@ s_assert_parts (const json_t *parts, const char *expected)
             index ? " " : "", space ? space : json_string_value (json_object_get (part, "type")));
     }
     assert_string_equal (found, expected);
-}
-
-static const json_t *
-s_body (const json_t *parts, size_t index)
-{
-    return json_object_get (json_array_get (parts, index), "body");
 }
 
 static void
@@ -115,12 +72,12 @@ every_row_of_who_speaks_as_whom (void **state)
         { "slack.main", "{" FROM ("dm") ",'internal':false}", true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fixture_t self;
+        gate_t self;
         s_begin (&self, "{}", rows[i].body);
         self.gateway.from = rows[i].from;
         if (argos_gate_trusts (&self.gateway) != rows[i].trusted)
             fail_msg ("row %zu: %s", i, rows[i].from);
-        s_end (&self, NULL);
+        gate_end (&self, NULL);
     }
 }
 
@@ -128,7 +85,7 @@ static void
 what_decides_is_read_and_nothing_else (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     //  Allowed by the settings: nothing of it is read
     s_begin (
         &self, "{'platforms':{'slack':{'allowed_users':['u']}}}", "{" FROM ("dm") ",'text':'x'}");
@@ -136,43 +93,43 @@ what_decides_is_read_and_nothing_else (void **state)
     assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_FACT_BIT (ARGOS_FACT_ROUTE) |
                                                                ARGOS_FACT_BIT (ARGOS_FACT_SETTING) |
                                                                ARGOS_FACT_BIT (ARGOS_FACT_LANE));
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
     //  Not allowed: the approval, then what a code takes
     s_begin (&self, "{}", "{" FROM ("dm") ",'text':'x'}");
     assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_FACT_BIT (ARGOS_FACT_PAIRED));
     json_t *question;
     assert_int_equal (
-        argos_fact_next (&self.gateway, argos_gateway_needs (&self.gateway), &question),
+        argos_fact_next (&self.gateway, argos_gateway_needs (&self.gateway), 0, &question),
         ARGOS_FACT_PAIRED);
     assert_string_equal (
         json_string_value (json_object_get (question, "space")), "pairing.approved");
     assert_string_equal (json_string_value (json_object_get (question, "key")), "slack:u");
     json_decref (question);
-    s_fact (&self, ARGOS_FACT_PAIRED, "{'record':null}");
+    gate_fact (&self, ARGOS_FACT_PAIRED, "{'record':null}");
     assert_int_equal (argos_gateway_needs (&self.gateway), PAIRING);
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
     //  Approved
     s_begin (&self, "{}", "{" FROM ("dm") ",'text':'x'}");
-    s_fact (&self, ARGOS_FACT_PAIRED, "{'record':{'value':{'user_id':'u'},'version':1}}");
+    gate_fact (&self, ARGOS_FACT_PAIRED, "{'record':{'value':{'user_id':'u'},'version':1}}");
     assert_true (argos_gate_passes (&self.gateway));
     assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_FACT_BIT (ARGOS_FACT_ROUTE) |
                                                                ARGOS_FACT_BIT (ARGOS_FACT_SETTING) |
                                                                ARGOS_FACT_BIT (ARGOS_FACT_LANE));
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
     //  A group gets no code; a bot can't be approved
     s_begin (&self, "{}", "{" FROM ("group") ",'text':'x'}");
-    s_fact (&self, ARGOS_FACT_PAIRED, "{'record':null}");
+    gate_fact (&self, ARGOS_FACT_PAIRED, "{'record':null}");
     assert_int_equal (argos_gateway_needs (&self.gateway), 0);
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
     s_begin (&self, "{}",
         "{'source':{'platform':'slack','account':'main','chat_type':'dm','user_id':'u',"
         "'is_bot':true},'text':'x'}");
     assert_int_equal (argos_gateway_needs (&self.gateway), 0);
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
     //  Our own events are nobody's
     s_begin (&self, "{}", "{" FROM ("group") ",'text':'x','internal':true}");
     assert_true (argos_gate_passes (&self.gateway));
-    s_end (&self, NULL);
+    gate_end (&self, NULL);
 }
 
 static void
@@ -204,16 +161,16 @@ every_row_of_what_a_denied_message_leaves (void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char body[512];
-        fixture_t self;
+        gate_t self;
         snprintf (body, sizeof body,
             "{'source':{'platform':'slack','account':'main','chat_type':'%s','chat_id':'c',"
             "'user_id':'u','user_name':'Ann'},'text':'%s','message_id':'m1'}",
             rows[i].type, rows[i].text);
         s_begin (&self, rows[i].config, body);
-        s_fact (&self, ARGOS_FACT_PAIRED, "{'record':null}");
-        s_fact (&self, ARGOS_FACT_PAIRING_PENDING, "{'record':null}");
-        s_fact (&self, ARGOS_FACT_PAIRING_RATE, rows[i].rate);
-        s_fact (&self, ARGOS_FACT_PAIRING_LOCK, "{'record':null}");
+        gate_fact (&self, ARGOS_FACT_PAIRED, "{'record':null}");
+        gate_fact (&self, ARGOS_FACT_PAIRING_PENDING, "{'record':null}");
+        gate_fact (&self, ARGOS_FACT_PAIRING_RATE, rows[i].rate);
+        gate_fact (&self, ARGOS_FACT_PAIRING_LOCK, "{'record':null}");
         json_t *parts = argos_gateway_decide (&self.gateway);
         s_assert_parts (parts, rows[i].parts);
         const json_t *audit = s_body (parts, json_array_size (parts) - 1);
@@ -225,12 +182,12 @@ every_row_of_what_a_denied_message_leaves (void **state)
         assert_int_equal (
             strncmp (json_string_value (json_object_get (audit, "key")), "1764288000123.", 14), 0);
         assert_int_equal (json_integer_value (json_object_get (audit, "expires_at")),
-            WALL_MS + ARGOS_GATE_KEEP_MS);
+            GATE_WALL_MS + ARGOS_GATE_KEEP_MS);
         json_decref (parts);
         //  What can't be done is refused to those we talk to
         parts = argos_gateway_refuse (&self.gateway, "full");
         s_assert_parts (parts, "audit");
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 
@@ -238,7 +195,7 @@ static void
 the_code_is_told_with_what_to_do (void **state)
 {
     (void) state;
-    fixture_t self;
+    gate_t self;
     s_begin (&self, "{}", "{" FROM ("dm") ",'text':'hello'}");
     json_t *parts = argos_gateway_decide (&self.gateway);
     s_assert_parts (parts, "pairing.pending pairing.rate deliver.request audit");
@@ -255,7 +212,7 @@ the_code_is_told_with_what_to_do (void **state)
     char *kept = json_dumps (s_body (parts, 0), 0);
     assert_null (strstr (kept, "ABCD9AB9"));
     free (kept);
-    s_end (&self, parts);
+    gate_end (&self, parts);
 }
 
 static void
@@ -265,15 +222,16 @@ a_dead_letter_of_a_stranger_is_told_to_nobody (void **state)
     static const char notice[] = "{'seq':7,'type':'message.inbound','id':'i','code':'invalid',"
                                  "'body':{" FROM ("dm") ",'text':'x'}}";
     for (int approved = 0; approved < 2; approved++) {
-        fixture_t self;
+        gate_t self;
         s_begin (&self, "{}", "{}");
-        self.gateway.notice = s_json (&self, notice);
+        self.gateway.notice = gate_own (&self, notice);
         self.gateway.body = json_object_get (self.gateway.notice, "body");
         assert_int_equal (argos_gateway_needs (&self.gateway), ARGOS_FACT_BIT (ARGOS_FACT_PAIRED));
-        s_fact (&self, ARGOS_FACT_PAIRED, approved ? "{'record':{'value':{}}}" : "{'record':null}");
+        gate_fact (
+            &self, ARGOS_FACT_PAIRED, approved ? "{'record':{'value':{}}}" : "{'record':null}");
         json_t *parts = argos_gateway_decide (&self.gateway);
         s_assert_parts (parts, approved ? "deliver.request" : "");
-        s_end (&self, parts);
+        gate_end (&self, parts);
     }
 }
 

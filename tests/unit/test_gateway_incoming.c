@@ -1,14 +1,11 @@
 //  From an event to what is decided on, and to what the model reads: a row for each rule.
 
 #include "argos_incoming.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void
 every_row_of_what_is_a_command (void **state)
@@ -112,19 +109,6 @@ a_plain_wish_restarts_in_a_chat_of_two (void **state)
         s_assert_event ("telegram", "dm", others[i], others[i]);
 }
 
-static json_t *
-s_json (const char *text)
-{
-    char quoted[4096];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
-}
-
 #define SAID "'source':{'platform':'slack','user_name':'Ann'},'text':'hi'"
 #define CALLED(name) "{'source':{'platform':'slack','user_name':'" name "'},'text':'hi'}"
 
@@ -170,7 +154,7 @@ every_row_of_what_the_model_reads (void **state)
         { "{'source':{'platform':'slack'},'text':''}", true, "" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *body = s_json (rows[i].body);
+        json_t *body = gate_json (rows[i].body);
         json_t *text = argos_incoming_text (body, rows[i].shared);
         assert_string_equal (json_string_value (text), rows[i].expected);
         json_decref (text);
@@ -254,7 +238,7 @@ the_channel_may_instruct_for_a_turn (void **state)
         { "{'instructions':'','channel_prompt':''}", NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *body = s_json (rows[i].body);
+        json_t *body = gate_json (rows[i].body);
         json_t *found = argos_incoming_instructions (body);
         if (rows[i].expected)
             assert_string_equal (json_string_value (found), rows[i].expected);

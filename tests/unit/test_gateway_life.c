@@ -1,15 +1,12 @@
 //  How long a session lives: the policy of a chat, its days over changes of the clock, the verdict.
 
 #include "argos_life.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define MINUTE_MS 60000L
 #define HOUR_MS (60 * MINUTE_MS)
@@ -22,19 +19,6 @@ s_utc (const char *text)
     struct tm when = { .tm_isdst = 0 };
     assert_non_null (strptime (text, "%Y-%m-%d %H:%M", &when));
     return (int64_t) timegm (&when) * 1000;
-}
-
-static json_t *
-s_json (const char *text)
-{
-    char quoted[1024];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
 }
 
 static void
@@ -120,11 +104,11 @@ static void
 a_policy_is_looked_for_from_the_closest_place (void **state)
 {
     (void) state;
-    json_t *config = s_json ("{'session_reset':{'mode':'idle','idle_minutes':60},"
-                             "'reset_by_type':{'group':{'mode':'daily','at_hour':6}},"
-                             "'platforms':{'telegram':{'session_reset':{'mode':'both'},"
-                             "'group':{'session_reset':{'idle_minutes':5}}},"
-                             "'slack':{'session_reset':{'mode':'none','notify':false}}}}");
+    json_t *config = gate_json ("{'session_reset':{'mode':'idle','idle_minutes':60},"
+                                "'reset_by_type':{'group':{'mode':'daily','at_hour':6}},"
+                                "'platforms':{'telegram':{'session_reset':{'mode':'both'},"
+                                "'group':{'session_reset':{'idle_minutes':5}}},"
+                                "'slack':{'session_reset':{'mode':'none','notify':false}}}}");
     static const struct {
         const char *platform, *type; //  Of the chat
         bool idle, daily;            //  Rules
@@ -196,7 +180,7 @@ the_verdict (void **state)
         char text[512];
         snprintf (text, sizeof text, "{'route':{'key':'k'%s},'session':{'id':'s'%s}}",
             rows[i].route, rows[i].session);
-        json_t *result = s_json (text);
+        json_t *result = gate_json (text);
         json_t *route = json_object_get (result, "route");
         json_t *mark = json_object_get (route, "resume_at");
         if (mark)

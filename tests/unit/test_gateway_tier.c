@@ -1,26 +1,10 @@
 //  Tiers of commands: who may use what, row by row.
 
 #include "argos_tier.h"
+#include "gateway_kit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-static json_t *
-s_json (const char *text)
-{
-    char quoted[2048];
-    snprintf (quoted, sizeof quoted, "%s", text);
-    for (char *c = quoted; *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    json_t *json = json_loads (quoted, 0, NULL);
-    assert_non_null (json);
-    return json;
-}
 
 #define PLATFORM(block) "{'platforms':{'slack':{" block "}}}"
 #define DM(user) "{'platform':'slack','chat_type':'dm','chat_id':'c','user_id':'" user "'}"
@@ -75,7 +59,7 @@ every_row_of_the_tiers (void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof s_rows / sizeof *s_rows; i++) {
-        json_t *config = s_json (s_rows[i].config), *source = s_json (s_rows[i].source);
+        json_t *config = gate_json (s_rows[i].config), *source = gate_json (s_rows[i].source);
         if (argos_tier (config, source) != s_rows[i].tier ||
             argos_tier_may (config, source, s_rows[i].command) != s_rows[i].may)
             fail_msg ("row %zu: %s by %s", i, s_rows[i].command, s_rows[i].source);
