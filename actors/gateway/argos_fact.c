@@ -1,7 +1,7 @@
 //  argos_fact - what the gateway reads before it decides.
 //
-//  Invariant: a question depends on the case only, and on facts that stand before its own in the
-//  table. Pure.
+//  Invariant: a question depends on the message only (`alone`), or also on facts that stand before
+//  its own in the table, and then it waits until they have been read. Pure.
 
 #include "argos_fact.h"
 
@@ -116,38 +116,44 @@ s_nothing (const argos_gateway_case_t *self)
 }
 
 static const argos_fact_row_t s_table[ARGOS_FACTS] = {
-    [ARGOS_FACT_ROUTE] = { "route.get", "store", STORE_TTL_MS, false, s_route },
-    [ARGOS_FACT_SESSION] = { "session.get", "store", STORE_TTL_MS, false, s_session },
-    [ARGOS_FACT_QUESTION] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_question },
-    [ARGOS_FACT_SETTING] = { "record.get", "store", STORE_TTL_MS, false, argos_cmd_ask_setting },
-    [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, s_lane },
-    [ARGOS_FACT_ASKED] = { "record.list", "store", STORE_TTL_MS, false, argos_cmd_ask_asked },
-    [ARGOS_FACT_ASKED_TASKS] = { "record.list", "store", STORE_TTL_MS, false,
+    [ARGOS_FACT_ROUTE] = { "route.get", "store", STORE_TTL_MS, false, true, s_route },
+    [ARGOS_FACT_SESSION] = { "session.get", "store", STORE_TTL_MS, false, true, s_session },
+    [ARGOS_FACT_QUESTION] = { "record.get", "store", STORE_TTL_MS, false, true,
+        argos_cmd_ask_question },
+    [ARGOS_FACT_SETTING] = { "record.get", "store", STORE_TTL_MS, false, true,
+        argos_cmd_ask_setting },
+    [ARGOS_FACT_LANE] = { "lane.list", "store", STORE_TTL_MS, false, false, s_lane },
+    [ARGOS_FACT_ASKED] = { "record.list", "store", STORE_TTL_MS, false, false,
+        argos_cmd_ask_asked },
+    [ARGOS_FACT_ASKED_TASKS] = { "record.list", "store", STORE_TTL_MS, false, false,
         argos_cmd_ask_asked_tasks },
-    [ARGOS_FACT_TOLD] = { "record.get", "store", STORE_TTL_MS, false, argos_first_ask_told },
-    [ARGOS_FACT_HOME] = { "record.get", "store", STORE_TTL_MS, false, argos_first_ask_home },
-    [ARGOS_FACT_ACK] = { "record.get", "store", STORE_TTL_MS, false, argos_busy_ask_ack },
-    [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, s_nothing },
-    [ARGOS_FACT_LIST] = { "session.list", "store", STORE_TTL_MS, false, argos_cmd_ask_list },
-    [ARGOS_FACT_RESOLVED] = { "session.resolve", "store", STORE_TTL_MS, true,
+    [ARGOS_FACT_TOLD] = { "record.get", "store", STORE_TTL_MS, false, true, argos_first_ask_told },
+    [ARGOS_FACT_HOME] = { "record.get", "store", STORE_TTL_MS, false, true, argos_first_ask_home },
+    [ARGOS_FACT_ACK] = { "record.get", "store", STORE_TTL_MS, false, true, argos_busy_ask_ack },
+    [ARGOS_FACT_AGENT] = { "agent.status", "actor:agent", AGENT_TTL_MS, true, true, s_nothing },
+    [ARGOS_FACT_LIST] = { "session.list", "store", STORE_TTL_MS, false, false, argos_cmd_ask_list },
+    [ARGOS_FACT_RESOLVED] = { "session.resolve", "store", STORE_TTL_MS, true, false,
         argos_cmd_ask_resolve },
-    [ARGOS_FACT_LINEAGE] = { "session.lineage", "store", STORE_TTL_MS, true,
+    [ARGOS_FACT_LINEAGE] = { "session.lineage", "store", STORE_TTL_MS, true, false,
         argos_cmd_ask_lineage },
-    [ARGOS_FACT_TARGET] = { "session.get", "store", STORE_TTL_MS, true, argos_cmd_ask_target },
-    [ARGOS_FACT_SEARCH] = { "session.search", "store", STORE_TTL_MS, true, argos_cmd_ask_search },
-    [ARGOS_FACT_SAID] = { "session.load", "store", STORE_TTL_MS, true, argos_cmd_ask_said },
-    [ARGOS_FACT_USAGE] = { "usage.get", "store", STORE_TTL_MS, true, argos_cmd_ask_usage },
-    [ARGOS_FACT_TASKS] = { "run.list", "store", STORE_TTL_MS, false, s_tasks },
-    [ARGOS_FACT_PAIRED] = { "record.get", "store", STORE_TTL_MS, false, s_paired },
-    [ARGOS_FACT_PAIRING_PENDING] = { "record.get", "store", STORE_TTL_MS, false, s_pending },
-    [ARGOS_FACT_PAIRING_RATE] = { "record.get", "store", STORE_TTL_MS, false, s_rate },
-    [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, s_lock },
-    [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, argos_hook_question },
-    [ARGOS_FACT_KEPT] = { "agent.list", "actor:cache", AGENT_TTL_MS, true, s_nothing },
-    [ARGOS_FACT_JOBS] = { "job.list", "service:job", AGENT_TTL_MS, true, s_jobs },
-    [ARGOS_FACT_EXEC] = { "tool.call", "service:tool.terminal", EXEC_TTL_MS, true,
+    [ARGOS_FACT_TARGET] = { "session.get", "store", STORE_TTL_MS, true, false,
+        argos_cmd_ask_target },
+    [ARGOS_FACT_SEARCH] = { "session.search", "store", STORE_TTL_MS, true, false,
+        argos_cmd_ask_search },
+    [ARGOS_FACT_SAID] = { "session.load", "store", STORE_TTL_MS, true, false, argos_cmd_ask_said },
+    [ARGOS_FACT_USAGE] = { "usage.get", "store", STORE_TTL_MS, true, false, argos_cmd_ask_usage },
+    [ARGOS_FACT_TASKS] = { "run.list", "store", STORE_TTL_MS, false, true, s_tasks },
+    [ARGOS_FACT_PAIRED] = { "record.get", "store", STORE_TTL_MS, false, true, s_paired },
+    [ARGOS_FACT_PAIRING_PENDING] = { "record.get", "store", STORE_TTL_MS, false, true, s_pending },
+    [ARGOS_FACT_PAIRING_RATE] = { "record.get", "store", STORE_TTL_MS, false, true, s_rate },
+    [ARGOS_FACT_PAIRING_LOCK] = { "record.get", "store", STORE_TTL_MS, false, true, s_lock },
+    [ARGOS_FACT_HOOK] = { "hook.command", "actor:hooks", HOOK_TTL_MS, true, false,
+        argos_hook_question },
+    [ARGOS_FACT_KEPT] = { "agent.list", "actor:cache", AGENT_TTL_MS, true, true, s_nothing },
+    [ARGOS_FACT_JOBS] = { "job.list", "service:job", AGENT_TTL_MS, true, false, s_jobs },
+    [ARGOS_FACT_EXEC] = { "tool.call", "service:tool.terminal", EXEC_TTL_MS, true, false,
         argos_exec_question },
-    [ARGOS_FACT_RUNS] = { "run.list", "store", STORE_TTL_MS, false, argos_cmd_ask_runs },
+    [ARGOS_FACT_RUNS] = { "run.list", "store", STORE_TTL_MS, false, true, argos_cmd_ask_runs },
 };
 
 const argos_fact_row_t *
@@ -157,11 +163,12 @@ argos_fact_row (argos_fact_t fact)
 }
 
 argos_fact_t
-argos_fact_next (argos_gateway_case_t *self, unsigned needs, json_t **ret_body)
+argos_fact_next (argos_gateway_case_t *self, unsigned needs, unsigned asked, json_t **ret_body)
 {
     *ret_body = NULL;
+    const unsigned missing = needs & ~self->have & ~asked;
     for (int fact = 0; fact < ARGOS_FACTS; fact++) {
-        if (!(needs & ~self->have & ARGOS_FACT_BIT (fact)))
+        if (!(missing & ARGOS_FACT_BIT (fact)) || (asked && !s_table[fact].alone))
             continue;
         *ret_body = s_table[fact].question (self);
         if (*ret_body)

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-//  They are asked in this order, so a question may depend on what stands before it.
+//  They are asked in this order, so a question may depend on what stands before it; one that
+//  depends on the message alone is asked beside others.
 
 typedef enum {
     ARGOS_FACT_ROUTE,           //  route.get of the session key
@@ -53,6 +54,7 @@ typedef struct {
     const char *to;   //  Whom it goes to
     int64_t ttl_ms;   //  Patience with the answer, msec
     bool optional;    //  No answer is an answer: the fact is NULL then
+    bool alone;       //  The question depends on the message only, and asking changes nothing
     //  The body, new, the caller's; NULL = there is nothing to ask in this case, the fact is NULL
     json_t *(*question) (const struct argos_gateway_case *self);
 } argos_fact_row_t;
@@ -60,9 +62,10 @@ typedef struct {
 //  The row of a fact. Static.
 const argos_fact_row_t *argos_fact_row (argos_fact_t fact);
 
-//  The first fact of the set `needs` (bits) that the case has not read and that can be asked;
-//  ARGOS_FACTS = none. Those that can't be asked are marked as read. *ret_body is the question,
-//  new, the caller's.
-argos_fact_t argos_fact_next (struct argos_gateway_case *self, unsigned needs, json_t **ret_body);
+//  The first fact of the set `needs` (bits) that the case has not read and that can be asked while
+//  those of `asked` have no answer yet; ARGOS_FACTS = none. Those that can't be asked at all are
+//  marked as read. *ret_body is the question, new, the caller's.
+argos_fact_t argos_fact_next (
+    struct argos_gateway_case *self, unsigned needs, unsigned asked, json_t **ret_body);
 
 #endif

@@ -127,8 +127,8 @@ s_read (world_t *self, job_t *job)
 {
     json_t *question;
     argos_fact_t fact;
-    while ((fact = argos_fact_next (&job->facts, argos_gateway_needs (&job->facts), &question)) !=
-           ARGOS_FACTS) {
+    while ((fact = argos_fact_next (
+                &job->facts, argos_gateway_needs (&job->facts), 0, &question)) != ARGOS_FACTS) {
         job->facts.have |= ARGOS_FACT_BIT (fact);
         if (fact == ARGOS_FACT_HOOK) { //  No hook has a say here
             json_decref (question);

@@ -45,7 +45,8 @@ s_decide (const json_t *body, unsigned have)
     //  Which answers come is up to the input
     for (int i = 0; i < ARGOS_FACTS; i++) {
         json_t *question;
-        argos_fact_t fact = argos_fact_next (&gateway, argos_gateway_needs (&gateway), &question);
+        argos_fact_t fact =
+            argos_fact_next (&gateway, argos_gateway_needs (&gateway), 0, &question);
         json_decref (question);
         if (fact == ARGOS_FACTS)
             break;
