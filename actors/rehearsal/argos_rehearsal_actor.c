@@ -97,11 +97,16 @@ s_wake (s_stream_t *stream)
     MHD_resume_connection (stream->conn);
 }
 
+//  Behind the last one that is due before it.
+
 static void
 s_sleep (s_stream_t *stream, s_stream_t **list)
 {
+    s_stream_t *before = *list ? (*list)->prev : NULL;
+    while (before && before->due_ms > stream->due_ms)
+        before = before == *list ? NULL : before->prev;
     stream->list = list;
-    DL_APPEND (*list, stream);
+    DL_APPEND_ELEM (*list, before, stream);
     MHD_suspend_connection (stream->conn);
 }
 
@@ -128,10 +133,13 @@ s_advance (s_stream_t *stream)
         stream->ended = true;
         return true;
     }
-    if (s_now () < stream->due_ms)
+    int64_t now = s_now ();
+    if (stream->token == 0)
+        stream->due_ms = now;
+    if (now < stream->due_ms)
         return false;
     argos_rehearsal_script_token (stream->token++, &stream->out);
-    stream->due_ms = s_now () + ARGOS_REHEARSAL_TOKEN_MS;
+    stream->due_ms += ARGOS_REHEARSAL_TOKEN_MS; //  An answer takes as long as it says, late or not
     return true;
 }
 
