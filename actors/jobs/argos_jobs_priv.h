@@ -73,6 +73,8 @@ typedef struct tell {
     char *session;                              //  Session, as the jobs name it
     char *text;                                 //  TELL_WATCH, TELL_NOTICE: the words
     json_t *row;                                //  session.get
+    bool ended;                                 //  Nothing goes on with the session
+    bool people;                                //  The chat is told, not the model
     json_t *tasks[JOBS_TELL_MAX];               //  job.task of each
     size_t asked;                               //  How many of them were asked for
     int64_t delay;                              //  Pause before the next try

@@ -3,9 +3,10 @@
 //  Invariant: the end of a job is told by one turn.request in the lane of its session, which the
 //  record names in the same commit (`followup`), so it is told once; its own `done` marks the job
 //  as followed up. While one telling of a session is not over the next waits, and takes all that
-//  has come to an end meanwhile, at most JOBS_TELL_MAX. What can't be told because the session is
-//  gone, or after too many rounds, is kept and listed. Limit: a watch notice that is under way when
-//  the daemon is killed is lost.
+//  has come to an end meanwhile, at most JOBS_TELL_MAX. When the session has ended and nothing goes
+//  on with it (/new), or after too many rounds, the chat is told by a notice in the commit that
+//  marks the job. What can't be told because the session is gone is kept and listed. Limit: a watch
+//  notice that is under way when the daemon is killed is lost.
 
 #include "argos_jobs_priv.h"
 
@@ -130,10 +131,10 @@ s_on_lineage (void *arg, const argos_peer_answer_t *answer)
     const char *tip = json_string_value (json_object_get (answer->body, "tip"));
     if (tell->jobs->stopping || answer->code != ARGOS_OK)
         tell_later (tell);
-    else if (!tip || strcmp (tip, tell_session (tell)) == 0)
-        tell_give_up (tell, "its session has ended");
     else {
-        json_object_set_new (tell->row, "id", json_string (tip));
+        tell->ended = !tip || strcmp (tip, tell_session (tell)) == 0;
+        if (!tell->ended)
+            json_object_set_new (tell->row, "id", json_string (tip));
         s_go (tell);
     }
 }

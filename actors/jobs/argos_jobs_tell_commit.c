@@ -50,7 +50,7 @@ s_output (const jobs_t *self, const argos_job_t *job)
     return cut;
 }
 
-//  What the model is told.
+//  What is told: people how each job has ended, the model also what to do about it.
 
 static char *
 s_words (const tell_t *tell)
@@ -60,14 +60,16 @@ s_words (const tell_t *tell)
     FILE *out = open_memstream (&text, &size);
     if (!out)
         abort ();
-    if (tell->count > 1)
+    if (tell->count > 1 && !tell->people)
         fprintf (out, "[%zu background jobs have ended]\n\n", tell->count);
     for (size_t i = 0; i < tell->count; i++) {
         const argos_job_t *job = jobs_find (tell->jobs, tell->job[i]);
         if (!job)
             continue;
         char *output = s_output (tell->jobs, job);
-        char *words = argos_job_followup_text (job, s_command (tell, i, job), output, tell->count);
+        char *words = tell->people ? argos_job_notice_text (job, output)
+                                   : argos_job_followup_text (
+                                         job, s_command (tell, i, job), output, tell->count);
         fprintf (out, "%s%s", i ? "\n\n" : "", words);
         free (words);
         free (output);
@@ -79,11 +81,19 @@ s_words (const tell_t *tell)
 //  ------------------------------------------------------------------------------------------------
 //  The commit
 
+//  It is over; what has ended meanwhile is next.
+
 static void
-s_mark (jobs_t *self, argos_job_t *job)
+s_over (tell_t *tell)
 {
-    job->followed_up = true;
-    jobs_store (self, job);
+    jobs_t *self = tell->jobs;
+    char *session = strdup (tell->session);
+    if (!session)
+        abort ();
+    tell_destroy (tell);
+    jobs_tell_session (self, session);
+    free (session);
+    jobs_arm (self);
 }
 
 //  The jobs of a telling are handled without it.
@@ -96,11 +106,12 @@ tell_give_up (tell_t *tell, const char *why)
         argos_job_t *job = jobs_find (self, tell->job[i]);
         argos_log (ARGOS_LOG_WARN, JOBS_NAME, "not told", "job=%s session=\"%s\" reason=\"%s\"",
             tell->job[i], tell->session, why);
-        if (job && tell->kind == TELL_END)
-            s_mark (self, job);
+        if (job && tell->kind == TELL_END) {
+            job->followed_up = true;
+            jobs_store (self, job);
+        }
     }
-    tell_destroy (tell);
-    jobs_arm (self);
+    s_over (tell);
 }
 
 static void
@@ -124,10 +135,17 @@ s_on_committed (void *arg, const argos_peer_answer_t *answer)
         argos_job_t *job = jobs_find (self, tell->job[i]);
         if (!job)
             continue;
+        job->followed_up = tell->people;
+        if (tell->people)
+            continue;
         free (job->followup);
         job->followup = strdup (tell->run);
         if (!job->followup)
             abort ();
+    }
+    if (tell->people) {
+        s_over (tell);
+        return;
     }
     if (tell->kind == TELL_END)
         jobs_follow_run (self, tell->run);
@@ -241,14 +259,36 @@ s_commit_turn (tell_t *tell, const char *text)
     s_commit (tell, parts);
 }
 
-//  A word to the chat itself.
+//  The rows of jobs that nobody has to be told of any more.
+
+static void
+s_done_rows (tell_t *tell, json_t *parts)
+{
+    for (size_t i = 0; i < tell->count; i++) {
+        const argos_job_t *job = jobs_find (tell->jobs, tell->job[i]);
+        json_t *value = job ? argos_job_record (job) : NULL;
+        if (!value)
+            continue;
+        json_object_set_new (value, "followed_up", json_true ());
+        argos_parts_store_new (parts, "record.put",
+            json_pack (
+                "{s:s, s:s, s:o}", "space", ARGOS_JOB_SPACE, "key", job->id, "value", value));
+    }
+}
+
+//  A word to the chat itself, once for the end of a job.
 
 static void
 s_commit_notice (tell_t *tell, const char *text)
 {
     char id[96];
     json_t *parts = json_array ();
-    snprintf (id, sizeof id, "job.%s.%lld", tell->job[0], (long long) argos_shell_wall ());
+    if (tell->kind == TELL_END) {
+        s_done_rows (tell, parts);
+        snprintf (id, sizeof id, "job.%s.over", tell->job[0]);
+    }
+    else
+        snprintf (id, sizeof id, "job.%s.%lld", tell->job[0], (long long) argos_shell_wall ());
     argos_parts_deliver (parts, s_source (tell), id, "notice", text, s_reply_to (tell));
     if (json_array_size (parts)) {
         s_commit (tell, parts);
@@ -264,27 +304,17 @@ void
 tell_finish (tell_t *tell)
 {
     jobs_t *self = tell->jobs;
-    argos_job_t *job = jobs_find (self, tell->job[0]);
+    const argos_job_t *job = jobs_find (self, tell->job[0]);
     if (!json_is_object (s_source (tell))) {
         tell_give_up (tell, "nobody knows where its session is");
         return;
     }
-    if (tell->kind == TELL_NOTICE)
-        s_commit_notice (tell, tell->text);
-    else if (tell->kind == TELL_WATCH)
-        s_commit_turn (tell, tell->text);
-    else if (job && job->round > self->table.limits.rounds) {
-        char *words = s_words (tell);
-        for (size_t i = 0; i < tell->count; i++)
-            if ((job = jobs_find (self, tell->job[i])))
-                s_mark (self, job);
-        tell->kind = TELL_NOTICE;
-        s_commit_notice (tell, words);
-        free (words);
-    }
-    else {
-        char *words = s_words (tell);
-        s_commit_turn (tell, words);
-        free (words);
-    }
+    bool rounds = tell->kind == TELL_END && job && job->round > self->table.limits.rounds;
+    tell->people = tell->kind == TELL_NOTICE || tell->ended || rounds;
+    char *words = tell->kind == TELL_END ? s_words (tell) : NULL;
+    if (tell->people)
+        s_commit_notice (tell, words ? words : tell->text);
+    else
+        s_commit_turn (tell, words ? words : tell->text);
+    free (words);
 }

@@ -347,15 +347,22 @@ def test_the_session_of_before_is_told(chat, jobs):
     assert chat.run(told["run_id"])["session_id"] == session, told
 
 
-def test_a_session_that_has_ended_is_told_nothing(chat, jobs):
-    """/new has ended it and nothing goes on with it: the end of its job is kept and listed."""
-    job, _ = start(chat, "exec sleep 60")
+def test_the_chat_is_told_when_the_session_has_ended(chat, jobs):
+    """/new has ended it and nothing goes on with it: people hear of the job, the new conversation does not."""
+    job, _ = start(chat, "echo some words; exec sleep 60")
     chat.say("/new")
     chat.hear()
     assert "✨" in chat.ask("approve")["text"]
     interrupt(jobs, job)
+    told = chat.hear()
+    assert told["kind"] == "notice" and "run_id" not in told, told
+    assert f"proc_{job}" in told["text"] and "exit code 130" in told["text"] and "some words" in told["text"]
     wait_until(lambda: jobs.row(job)["followed_up"])
-    assert "followup" not in jobs.row(job) and "echo" in chat.ask("echo")["text"]
+    assert "followup" not in jobs.row(job)
+    run_id = chat.say("echo")
+    assert "echo" in chat.hear()["text"]  # Nothing came in between
+    rows = chat.read("session.load", {"id": chat.run(run_id)["session_id"]})["messages"]
+    assert [row["content"] for row in rows if row["role"] == "user"] == ["echo"]
 
 
 def test_a_session_that_is_gone_is_told_nothing(chat, jobs):
