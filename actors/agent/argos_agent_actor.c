@@ -126,10 +126,12 @@ agent_drained (agent_t *self)
 {
     turn_t *turn;
     size_t left = self->turn_count;
+    if (!self->draining)
+        return;
     DL_FOREACH (self->turns, turn)
         if (*self->drain_run && strcmp (turn->run_id, self->drain_run) == 0)
             left--;
-    if (!self->draining || left)
+    if (left)
         return;
     self->draining = false;
     zsock_set_sndtimeo (self->pipe, 0);
