@@ -97,9 +97,9 @@ parts_answer (parts_t *self, const turn_t *turn, const char *text)
     bool files =
         json_array_size (reply.media) && parts_files (self, turn->body, turn->run_id, reply.media);
     char *words = s_words (turn, files ? reply.text : said);
-    if (!files || *words)
-        parts_deliver (self, turn->body, turn->run_id, "answer",
-            parts_words (turn->body, "completed", ""), words);
+    const char *head = parts_words (turn->body, "completed", ""); //  Of a task
+    if (!files || *words || *head)
+        parts_deliver (self, turn->body, turn->run_id, "answer", head, words);
     else
         parts_over (self, turn->body, turn->run_id, NULL);
     free (words);

@@ -72,6 +72,13 @@ def test_a_file_alone_is_an_answer(talk, folder):
     assert [row["kind"] for row in talk.hear()["attachments"]] == ["image"]
 
 
+def test_a_task_that_is_answered_by_a_file_says_whose_it_is(talk, folder):
+    assert "🔄" in talk.ask(f"/background !say MEDIA:{folder}/chart.png")["text"]
+    words, media = talk.hear(), talk.hear()
+    assert words["text"].startswith("✅ Background task complete\nPrompt: ") and "MEDIA:" not in words["text"].split("\n\n", 1)[1]
+    assert [row["kind"] for row in media["attachments"]] == ["image"]
+
+
 def test_what_may_not_leave_or_is_not_there_is_said(talk, folder, shared_argosd):
     (folder / "link.txt").symlink_to("/etc/passwd")
     inside = shared_argosd.tools_home / "api-key"
