@@ -442,7 +442,7 @@ the_log_is_checkpointed_when_idle (void **state)
     (void) state;
     kit_t *kit = kit_new (true);
     argos_storage_ans_t *answers[64];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 40 && kit->store->wal_pages < ARGOS_STORE_WAL_PAGES; i++) {
         char prefix[16];
         snprintf (prefix, sizeof prefix, "p%d.", i);
         s_batch (kit, prefix, answers, 64, 7000);
