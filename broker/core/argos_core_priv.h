@@ -208,6 +208,9 @@ void argos_admin_done (session_t *session, const char *id);
 
 //  argos_stats.c
 void argos_stats_note (argos_core_t *self, argos_trace_note_t note);
+//  Counts up the member `leases` of each of the objects by how many its session holds; peers has
+//  them by name.
+void argos_stats_leases (argos_core_t *self, json_t *peers);
 int32_t argos_stats_tick (const argos_core_t *self, int64_t wall);
 json_t *argos_stats_answer (session_t *session, json_t *asked);
 json_t *argos_stats_trace (session_t *session, json_t *asked);

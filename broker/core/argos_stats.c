@@ -76,27 +76,31 @@ s_peer (const session_t *session)
     return peer;
 }
 
-//  The peers, and how many leases each has: one walk over each of the two.
+void
+argos_stats_leases (argos_core_t *self, json_t *peers)
+{
+    lane_t *lane, *next;
+    HASH_ITER (hh_head, self->heads, lane, next) {
+        const session_t *session = argos_session_find (self, lane->session);
+        json_t *peer = session ? json_object_get (peers, session->name) : NULL;
+        json_t *count = json_object_get (peer, "leases");
+        json_integer_set (count, json_integer_value (count) + 1);
+    }
+}
 
 static json_t *
 s_peers (argos_core_t *self, json_int_t rows)
 {
-    json_t *list = json_array (), *leases = json_object ();
+    json_t *list = json_array (), *peers = json_object ();
     session_t *session, *next;
-    lane_t *lane, *next_lane;
     HASH_ITER (hh_name, self->names, session, next) {
         if (rows-- <= 0)
             break;
         json_array_append_new (list, s_peer (session));
-        json_object_set (leases, session->name, json_array_get (list, json_array_size (list) - 1));
+        json_object_set (peers, session->name, json_array_get (list, json_array_size (list) - 1));
     }
-    HASH_ITER (hh_head, self->heads, lane, next_lane) {
-        session = argos_session_find (self, lane->session);
-        json_t *peer = session ? json_object_get (leases, session->name) : NULL;
-        json_t *count = json_object_get (peer, "leases");
-        json_integer_set (count, json_integer_value (count) + 1);
-    }
-    json_decref (leases);
+    argos_stats_leases (self, peers);
+    json_decref (peers);
     return list;
 }
 

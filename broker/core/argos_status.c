@@ -6,18 +6,17 @@
 static json_t *
 s_sessions (argos_core_t *self)
 {
-    json_t *list = json_array ();
+    json_t *list = json_array (), *peers = json_object ();
     session_t *session, *next;
     HASH_ITER (hh_name, self->names, session, next) {
-        lane_t *lane, *next_lane;
-        json_int_t leases = 0;
-        HASH_ITER (hh_head, self->heads, lane, next_lane)
-            leases += lane->session == session->number;
-        json_array_append_new (
-            list, json_pack ("{s:s,s:s,s:I,s:I,s:b}", "name", session->name, "role",
-                      argos_role_name (session->role), "leases", leases, "idle_ms",
-                      (json_int_t) (self->mono - session->heard), "drained", session->drained));
+        json_t *row = json_pack ("{s:s,s:s,s:I,s:I,s:b}", "name", session->name, "role",
+            argos_role_name (session->role), "leases", (json_int_t) 0, "idle_ms",
+            (json_int_t) (self->mono - session->heard), "drained", session->drained);
+        json_object_set (peers, session->name, row);
+        json_array_append_new (list, row);
     }
+    argos_stats_leases (self, peers);
+    json_decref (peers);
     return list;
 }
 
