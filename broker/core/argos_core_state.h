@@ -249,6 +249,7 @@ struct lane {
     entry_t *entries;       //  In order of seq
     int64_t count, bytes;   //  Of them
     int64_t urgent;         //  Urgent entries among them
+    int64_t sides;          //  Side messages among them
     int inserting;          //  Requests to the store that refer to it
     int64_t park_until;     //  Mono msec, 0 = not parked
     int64_t park_wall;      //  Wall msec that park_until was made from at start, 0 = from none

@@ -48,6 +48,7 @@ s_join (entry_t *entry, const char *key)
     lane->count++;
     lane->bytes += entry->bytes;
     lane->urgent += entry->urgent;
+    lane->sides += entry->side;
     if (entry->side && !lane->careful)
         lane->park_until = 0;
     argos_age_add (&entry->service->ages, entry->born);
@@ -160,6 +161,7 @@ s_take_out (entry_t *entry)
     entry->lane->count--;
     entry->lane->bytes -= entry->bytes;
     entry->lane->urgent -= entry->urgent;
+    entry->lane->sides -= entry->side;
 }
 
 static void

@@ -282,18 +282,27 @@ argos_lane_lost (lane_t *lane)
     s_time_lease (lane, false);
 }
 
+//  No side message counts as shown any more. A lane may be long, and has none most of the time.
+
+static void
+s_unshow_all (lane_t *lane)
+{
+    entry_t *entry;
+    if (lane->shown)
+        DL_FOREACH (lane->entries, entry)
+            entry->shown = false;
+    lane->shown = 0;
+}
+
 //  A session that is here again holds this lease.
 
 void
 argos_lane_adopt (lane_t *lane, uint64_t session)
 {
-    entry_t *entry;
     lane->session = session;
-    lane->shown = 0;
     s_cap (lane);
     s_time_lease (lane, true);
-    DL_FOREACH (lane->entries, entry)
-        entry->shown = false;
+    s_unshow_all (lane);
 }
 
 //  The lease is over in the index. The slot is freed last, since that dispatches.
@@ -302,7 +311,6 @@ static uint64_t
 s_unlease (lane_t *lane)
 {
     argos_core_t *self = lane->service->core;
-    entry_t *entry;
     uint64_t session = lane->session;
     HASH_DELETE (hh_head, self->heads, lane);
     argos_timer_clear (&self->timers, &lane->timer);
@@ -311,8 +319,7 @@ s_unlease (lane_t *lane)
     lane->state = LANE_EMPTY;
     lane->session = 0;
     lane->head = lane->lease = 0;
-    DL_FOREACH (lane->entries, entry)
-        entry->shown = false;
+    s_unshow_all (lane);
     return session;
 }
 
@@ -322,10 +329,9 @@ void
 argos_lane_freed (lane_t *lane, int strikes)
 {
     service_t *service = lane->service;
-    entry_t *entry;
-    DL_FOREACH (lane->entries, entry)
-        if (entry->seq == lane->head)
-            entry->strikes = (uint8_t) (strikes > 255 ? 255 : strikes);
+    entry_t *entry = argos_entry_find (lane->entries, lane->head);
+    if (entry)
+        entry->strikes = (uint8_t) (strikes > 255 ? 255 : strikes);
     uint64_t session = s_unlease (lane);
     argos_lane_settle (lane);
     if (session)
@@ -382,7 +388,7 @@ void
 argos_lane_show (lane_t *lane)
 {
     entry_t *entry;
-    if (!argos_lane_may_show (lane))
+    if (!lane->sides || !argos_lane_may_show (lane))
         return;
     DL_FOREACH (lane->entries, entry) {
         if (!entry->side || entry->shown || entry->seq == lane->head)

@@ -232,9 +232,10 @@ static int64_t
 s_delay (const lane_t *lane, const item_t *item)
 {
     const entry_t *entry;
-    DL_FOREACH (lane->entries, entry)
-        if (entry->side && entry->seq != item->seq)
-            return 0;
+    if (lane->sides)
+        DL_FOREACH (lane->entries, entry)
+            if (entry->side && entry->seq != item->seq)
+                return 0;
     return item->delay ? lane->service->core->mono + item->delay : 0;
 }
 
