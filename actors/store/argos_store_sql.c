@@ -218,8 +218,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                              " (SELECT id FROM blob_chunks WHERE blob = ?1 LIMIT 4)",
     [ARGOS_SQL_TRASH_FIRST] = "SELECT number FROM blob_trash LIMIT 1",
     [ARGOS_SQL_TRASH_DROP] = "DELETE FROM blob_trash WHERE number = ?1",
-    [ARGOS_SQL_FREE_PAGES] = "SELECT freelist_count FROM pragma_freelist_count",
-    [ARGOS_SQL_ALL_PAGES] = "SELECT page_count FROM pragma_page_count",
+    [ARGOS_SQL_FREE_PAGES] = "PRAGMA freelist_count",
+    [ARGOS_SQL_ALL_PAGES] = "PRAGMA page_count",
     [ARGOS_SQL_STATUS] = "SELECT (SELECT user_version FROM pragma_user_version),"
                          " (SELECT count (*) FROM queue), (SELECT count (*) FROM dead),"
                          " (SELECT count (*) FROM sessions), (SELECT count (*) FROM runs),"
