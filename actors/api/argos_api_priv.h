@@ -231,11 +231,12 @@ json_t *argos_api_session_row (const argos_peer_answer_t *answer, const argos_ht
 void argos_api_no_session (argos_http_req_t *req);
 
 //  Read the session of the path, then call fn; in fn, whether it may go on (false: answered, and
-//  the call is gone). The body of the request (absent = {}), new, NULL = answered. An id for a new
-//  session, that of the body or a made one, to call->run.session_id; false = answered.
+//  the call is gone). The body of the request (absent = {}), new, NULL = answered; it may have
+//  members of these names only, NULL = any. An id for a new session, that of the body or a made
+//  one, to call->run.session_id; false = answered.
 void argos_api_session_look (argos_api_call_t *call, argos_peer_answer_fn *fn);
 bool argos_api_session_seen (argos_api_call_t *call, const argos_peer_answer_t *answer);
-json_t *argos_api_session_body (argos_http_req_t *req);
+json_t *argos_api_session_body (argos_http_req_t *req, const char *const *names);
 bool argos_api_session_name (argos_api_call_t *call, const json_t *root);
 
 //  Commit, then call fn; in fn, the answer to a refusal, or the session with a status. Both take

@@ -117,8 +117,9 @@ s_on_fork (void *arg, const argos_peer_answer_t *answer)
 void
 argos_api_session_fork (void *ctx, argos_http_req_t *req)
 {
+    static const char *const names[] = { "id", "session_id", "title", NULL };
     argos_api_call_t *call = argos_api_call_new (ctx, req);
-    call->row = argos_api_session_body (req);
+    call->row = argos_api_session_body (req, names);
     if (call->row && argos_api_session_name (call, call->row))
         argos_api_session_look (call, s_on_fork);
     else
@@ -175,7 +176,7 @@ static void
 s_chat (argos_api_t *api, argos_http_req_t *req, bool stream)
 {
     argos_api_call_t *call = argos_api_call_new (api, req);
-    json_t *root = argos_api_session_body (req);
+    json_t *root = argos_api_session_body (req, NULL);
     bool good = root && argos_api_open (call, NULL) && s_read_chat (call, root);
     json_decref (root);
     if (good) {

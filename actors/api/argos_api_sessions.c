@@ -15,6 +15,7 @@
 #define S_LIST_MAX 200     //  At most
 #define S_OFFSET_MAX 10000 //  Sessions that are passed over
 #define S_PAGE 100         //  Sessions of a page of the store
+#define S_MODEL_MAX 128    //  Bytes of the name of a model
 
 //  --------------------------------------------------------------------------
 //  The object
@@ -310,8 +311,18 @@ s_only (argos_http_req_t *req, json_t *root, const char *const *names)
     return true;
 }
 
+//  Whether a member is a string of at most max bytes, null, or not there.
+
+static bool
+s_is_text (const json_t *root, const char *name, size_t max)
+{
+    const json_t *value = json_object_get (root, name);
+    return !value || json_is_null (value) ||
+           (json_is_string (value) && json_string_length (value) <= max);
+}
+
 json_t *
-argos_api_session_body (argos_http_req_t *req)
+argos_api_session_body (argos_http_req_t *req, const char *const *names)
 {
     argos_run_problem_t problem;
     size_t size;
@@ -319,7 +330,23 @@ argos_api_session_body (argos_http_req_t *req)
     json_t *root = size ? argos_run_request_root (body, size, &problem) : json_object ();
     if (!root)
         argos_api_refuse (req, &problem);
-    return root;
+    else if (!names)
+        return root;
+    else if (s_only (req, root, names)) {
+        if (s_is_text (root, "title", size) && s_is_text (root, "model", S_MODEL_MAX))
+            return root;
+        argos_http_error (req, 400, "invalid_request_error", "invalid_session_field", NULL,
+            "'title' and 'model' must be strings or null, a model of at most 128 bytes.");
+    }
+    json_decref (root);
+    return NULL;
+}
+
+static json_t *
+s_string (const json_t *root, const char *name)
+{
+    json_t *value = json_object_get (root, name);
+    return json_is_string (value) ? value : NULL;
 }
 
 void
@@ -327,24 +354,16 @@ argos_api_session_create (void *ctx, argos_http_req_t *req)
 {
     static const char *const names[] = { "id", "session_id", "title", "model", "source", NULL };
     argos_api_call_t *call = argos_api_call_new (ctx, req);
-    json_t *root = argos_api_session_body (req);
-    json_t *title = json_object_get (root, "title"), *model = json_object_get (root, "model");
-    bool good = root && s_only (req, root, names) && argos_api_session_name (call, root);
-    if (good && ((title && !json_is_string (title) && !json_is_null (title)) ||
-                    (model && !json_is_string (model) && !json_is_null (model)))) {
-        argos_http_error (req, 400, "invalid_request_error", "invalid_session_field", NULL,
-            "'title' and 'model' must be strings.");
-        good = false;
-    }
-    if (good) {
+    json_t *root = argos_api_session_body (req, names);
+    if (root && argos_api_session_name (call, root)) {
         const argos_peer_part_t part = { .type = "session.create",
             .to = "store",
             .durable = true,
-            .body = json_pack ("{s:O,s:{s:s,s:s,s:s,s:s,s:O},s:O*,s:O*}", "id",
-                call->run.session_id, "source", "platform", "api_server", "account",
-                argos_http_owner (req), "chat_type", "dm", "user_id", "api", "chat_id",
-                call->run.session_id, "title", json_is_string (title) ? title : NULL, "model",
-                json_is_string (model) ? model : NULL) };
+            .body =
+                json_pack ("{s:O,s:{s:s,s:s,s:s,s:s,s:O},s:O*,s:O*}", "id", call->run.session_id,
+                    "source", "platform", "api_server", "account", argos_http_owner (req),
+                    "chat_type", "dm", "user_id", "api", "chat_id", call->run.session_id, "title",
+                    s_string (root, "title"), "model", s_string (root, "model")) };
         argos_api_session_write (call, &part, 1, s_on_created);
     }
     else
@@ -394,17 +413,14 @@ argos_api_session_update (void *ctx, argos_http_req_t *req)
 {
     static const char *const names[] = { "title", "archived", "hidden", NULL };
     argos_api_call_t *call = argos_api_call_new (ctx, req);
-    call->row = argos_api_session_body (req);
-    const json_t *title = json_object_get (call->row, "title");
+    call->row = argos_api_session_body (req, names);
     const json_t *archived = json_object_get (call->row, "archived");
     const json_t *hidden = json_object_get (call->row, "hidden");
-    bool good = call->row && s_only (req, call->row, names);
-    bool form = (!title || json_is_string (title) || json_is_null (title)) &&
-                (!archived || json_is_boolean (archived)) && (!hidden || json_is_boolean (hidden));
-    if (good && !form)
+    bool form = (!archived || json_is_boolean (archived)) && (!hidden || json_is_boolean (hidden));
+    if (call->row && !form)
         argos_http_error (req, 400, "invalid_request_error", "invalid_session_field", NULL,
-            "'title' must be a string or null, 'archived' and 'hidden' true or false.");
-    if (good && form)
+            "'archived' and 'hidden' must be true or false.");
+    if (call->row && form)
         s_look (call, s_on_change);
     else
         argos_api_call_destroy (&call);

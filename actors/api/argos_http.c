@@ -1,10 +1,8 @@
-//  argos_http - the server: binds, takes requests in, calls handlers, notices who hangs up.
+//  argos_http - the server: start and end, its place in the loop, who hangs up.
 //
 //  One epoll set holds libmicrohttpd's own epoll descriptor and the socket of every stream (for
 //  EPOLLRDHUP only: the server itself forgets a suspended connection and would never see its end).
-//  Invariant: a request is on the list `waiting` exactly while its connection is suspended; it is
-//  resumed before the server is stopped. An early refusal still reads the body (and drops it, up to
-//  twice the limit), for a client that is still writing would meet a reset instead of the answer.
+//  Invariant: what is suspended is resumed before the server is stopped.
 
 #include "argos_http_priv.h"
 
@@ -21,134 +19,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define S_TIMEOUT_S 30    //  Silence in the middle of a request, or between two
-#define S_HANGUPS 64      //  Hang-ups handled in one call
-#define S_PEM_MAX 65536   //  Bytes of a certificate chain, and of a key
-#define S_BODY_FIRST 4096 //  First buffer of a body without Content-Length
-
-//  --------------------------------------------------------------------------
-//  Requests
-
-static argos_http_req_t *
-s_req_new (argos_http_t *self, struct MHD_Connection *connection)
-{
-    argos_http_req_t *req = calloc (1, sizeof *req);
-    if (req) {
-        req->http = self;
-        req->connection = connection;
-        req->hangup.fd = -1;
-    }
-    return req;
-}
-
-static void
-s_drop_extra (argos_http_req_t *req)
-{
-    for (unsigned i = 0; i < req->extra_count; i++)
-        free (req->extra[i].value);
-    req->extra_count = 0;
-}
-
-static void
-s_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
-    enum MHD_RequestTerminationCode code)
-{
-    (void) cls;
-    (void) code;
-    argos_http_req_t *req = *req_p;
-    argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_NEXT_HEAD);
-    if (!req)
-        return;
-    *req_p = NULL;
-    argos_http_look_away (req->http, &req->hangup);
-    if (req->suspended)
-        DL_DELETE (req->http->waiting, req);
-    if (req->response)
-        MHD_destroy_response (req->response);
-    s_drop_extra (req);
-    free (req->param);
-    free (req->body);
-    free (req);
-}
-
-static bool
-s_req_body (argos_http_req_t *req, const char *data, size_t size)
-{
-    req->seen += size;
-    if (req->answered)
-        return req->seen <= 2 * (uint64_t) ARGOS_HTTP_BODY_MAX;
-    if (req->seen > ARGOS_HTTP_BODY_MAX) {
-        free (req->body);
-        req->body = NULL;
-        req->size = req->capacity = 0;
-        argos_http_error (req, 413, "invalid_request_error", "body_too_large", NULL,
-            "The request body is larger than 10000000 bytes.");
-        return true;
-    }
-    if (req->size + size > req->capacity) {
-        size_t capacity = req->capacity ? req->capacity * 2 : S_BODY_FIRST;
-        while (capacity < req->size + size)
-            capacity *= 2;
-        char *body = realloc (req->body, capacity);
-        if (!body)
-            return false;
-        req->body = body;
-        req->capacity = capacity;
-    }
-    memcpy (req->body + req->size, data, size);
-    req->size += size;
-    return true;
-}
-
-//  What can be said before the body arrives. A client that asked (Expect) gets its answer before it
-//  sends anything.
-
-static enum MHD_Result
-s_req_begin (argos_http_req_t *req, const char *url, const char *method, const char *version)
-{
-    bool framed = argos_http_check_framing (req, method, version);
-    if (framed && argos_http_check_origin (req, method) &&
-        argos_http_check_route (req, method, url))
-        (void) argos_http_check_auth (req, method, url);
-    const char *length = argos_http_header (req, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    uint64_t announced = length ? strtoull (length, NULL, 10) : 0;
-    if (!req->answered && announced > ARGOS_HTTP_BODY_MAX)
-        argos_http_error (req, 413, "invalid_request_error", "body_too_large", NULL,
-            "The request body is larger than 10000000 bytes.");
-    bool asks = argos_http_header (req, MHD_HTTP_HEADER_EXPECT) != NULL;
-    if (req->answered && (!framed || asks || announced > 2 * (uint64_t) ARGOS_HTTP_BODY_MAX))
-        return argos_http_queue (req);
-    return MHD_YES;
-}
-
-static enum MHD_Result
-s_access (void *cls, struct MHD_Connection *connection, const char *url, const char *method,
-    const char *version, const char *data, size_t *size, void **req_p)
-{
-    argos_http_t *self = cls;
-    argos_http_req_t *req = *req_p;
-    if (!req) {
-        *req_p = req = s_req_new (self, connection);
-        argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_BODY);
-        return req ? s_req_begin (req, url, method, version) : MHD_NO;
-    }
-    if (*size) {
-        bool going_on = s_req_body (req, data, *size);
-        *size = 0;
-        return going_on ? MHD_YES : MHD_NO;
-    }
-    argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_WAITS);
-    if (!req->answered && !req->called) {
-        req->called = true;
-        req->route->fn (self->ctx, req);
-    }
-    if (req->answered)
-        return argos_http_queue (req);
-    req->suspended = true;
-    DL_APPEND (self->waiting, req);
-    MHD_suspend_connection (connection);
-    return MHD_YES;
-}
+#define S_TIMEOUT_S 30  //  Silence in the middle of a request, or between two
+#define S_HANGUPS 64    //  Hang-ups handled in one call
+#define S_PEM_MAX 65536 //  Bytes of a certificate chain, and of a key
 
 //  --------------------------------------------------------------------------
 //  Start and end
@@ -197,8 +70,9 @@ s_start_server (
     const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     flags |= self->tls ? MHD_USE_TLS : 0;
-    self->daemon = MHD_start_daemon (flags, 0, NULL, NULL, s_access, self, MHD_OPTION_LISTEN_SOCKET,
-        fd, MHD_OPTION_NOTIFY_COMPLETED, s_req_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+    self->daemon = MHD_start_daemon (flags, 0, NULL, NULL, argos_http_req_access, self,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, argos_http_req_new, self,
+        MHD_OPTION_NOTIFY_COMPLETED, argos_http_req_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
         argos_http_conn_notify, self, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned) config->connection_limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t) ARGOS_HTTP_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t) 512,
@@ -271,6 +145,7 @@ s_start (argos_http_t *self, const argos_http_config_t *config, char *reason)
     free (files[1]);
     return rc;
 }
+
 argos_http_t *
 argos_http_new (const argos_http_config_t *config, char *reason)
 {
@@ -371,15 +246,6 @@ argos_http_look_away (argos_http_t *self, argos_http_hangup_t *hangup)
     hangup->fd = -1;
 }
 
-void
-argos_http_on_hangup (argos_http_req_t *req, void (*fn) (void *arg), void *arg)
-{
-    req->gone = fn;
-    req->gone_arg = arg;
-    req->hangup.req = req;
-    argos_http_look (req->http, req->connection, &req->hangup);
-}
-
 //  NULL = one of the sets and bells within.
 
 static void
@@ -420,63 +286,6 @@ int
 argos_http_port (const argos_http_t *self)
 {
     return self->port;
-}
-
-const char *
-argos_http_param (const argos_http_req_t *req)
-{
-    return req->param;
-}
-
-const char *
-argos_http_header (const argos_http_req_t *req, const char *name)
-{
-    return MHD_lookup_connection_value (req->connection, MHD_HEADER_KIND, name);
-}
-
-const char *
-argos_http_query (const argos_http_req_t *req, const char *name)
-{
-    return MHD_lookup_connection_value (req->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-const char *
-argos_http_body (const argos_http_req_t *req, size_t *ret_size)
-{
-    *ret_size = req->size;
-    return req->body ? req->body : "";
-}
-
-void
-argos_http_again (argos_http_req_t *req, const char *note)
-{
-    s_drop_extra (req);
-    (void) snprintf (req->note, sizeof req->note, "%s", note);
-    req->route->fn (req->http->ctx, req);
-}
-
-const char *
-argos_http_note (const argos_http_req_t *req)
-{
-    return req->note;
-}
-
-bool
-argos_http_keyed (const argos_http_req_t *req)
-{
-    return argos_http_ring_keyed (req->http->ring);
-}
-
-const char *
-argos_http_owner (const argos_http_req_t *req)
-{
-    return req->owner;
-}
-
-bool
-argos_http_is_admin (const argos_http_req_t *req)
-{
-    return req->scopes & ARGOS_HTTP_ADMIN;
 }
 
 uint64_t

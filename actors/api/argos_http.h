@@ -15,8 +15,7 @@
 #include <sys/types.h>
 
 #define ARGOS_HTTP_BODY_MAX 10000000 //  Bytes of a request body
-#define ARGOS_HTTP_POOL                                                                            \
-    4096 //  Bytes of memory of a connection: request head and answer head together
+#define ARGOS_HTTP_POOL 8192         //  Bytes of a connection: head of a request and of its answer
 
 typedef struct argos_http argos_http_t;
 typedef struct argos_http_req argos_http_req_t;       //  A request, until its answer has left

@@ -16,13 +16,36 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#define S_ROW 64          //  Bytes that the server library keeps for a header
+#define S_ANSWER 2048     //  Bytes of the head of any answer
+#define S_ANSWER_MIN 1024 //  Of one that refuses, with all that is fixed
+
 //  --------------------------------------------------------------------------
 //  Framing
 
+//  What may be there once only: of two, another program might take the other one
+
+enum { S_LENGTH, S_CODING, S_SINGLES = 10 };
+
+static const char *const s_singles[S_SINGLES] = {
+    [S_LENGTH] = MHD_HTTP_HEADER_CONTENT_LENGTH,
+    [S_CODING] = MHD_HTTP_HEADER_TRANSFER_ENCODING,
+    MHD_HTTP_HEADER_HOST,
+    MHD_HTTP_HEADER_AUTHORIZATION,
+    MHD_HTTP_HEADER_ORIGIN,
+    "Idempotency-Key",
+    "X-Hermes-Session-Id",
+    "X-Hermes-Session-Key",
+    "X-Argos-Session-Id",
+    "X-Argos-Session-Key",
+};
+
 typedef struct {
-    unsigned lengths, codings, hosts; //  Headers of these names
-    const char *end;                  //  Where the next line has to begin, NULL = the first
-    bool bad;                         //  Something ambiguous
+    unsigned count;              //  Headers
+    unsigned singles[S_SINGLES]; //  Those of these names
+    size_t cookies;              //  Bytes of cookies
+    const char *end;             //  Where the next line has to begin, NULL = the first
+    bool bad;                    //  Something ambiguous
 } s_framing_t;
 
 //  Lines as they were received: the library has put NULs in the place of their ends, and where two
@@ -41,12 +64,26 @@ s_check_line (s_framing_t *framing, const char *name, const char *value, size_t 
     framing->end = end + 2;
 }
 
+//  A header that may be there once only.
+
+static void
+s_check_single (s_framing_t *framing, size_t single, const char *value, size_t size)
+{
+    framing->bad = framing->bad || ++framing->singles[single] > 1;
+    if (single == S_LENGTH)
+        framing->bad =
+            framing->bad || size == 0 || size > 18 || strspn (value, "0123456789") != size;
+    if (single == S_CODING)
+        framing->bad = framing->bad || strcasecmp (value, "chunked") != 0;
+}
+
 static enum MHD_Result
 s_framing_header (void *cls, enum MHD_ValueKind kind, const char *name, size_t name_size,
     const char *value, size_t value_size)
 {
     s_framing_t *framing = cls;
     (void) kind;
+    framing->count++;
     framing->bad = framing->bad || name_size == 0 || !value;
     if (framing->bad)
         return MHD_YES;
@@ -56,17 +93,11 @@ s_framing_header (void *cls, enum MHD_ValueKind kind, const char *name, size_t n
         framing->bad =
             framing->bad || ((unsigned char) value[i] < 32 && value[i] != '\t') || value[i] == 127;
     s_check_line (framing, name, value, value_size);
-    framing->hosts += strcasecmp (name, MHD_HTTP_HEADER_HOST) == 0;
-    if (strcasecmp (name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
-        framing->lengths++;
-        for (size_t i = 0; i < value_size; i++)
-            framing->bad = framing->bad || value[i] < '0' || value[i] > '9';
-        framing->bad = framing->bad || value_size == 0 || value_size > 18;
-    }
-    if (strcasecmp (name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
-        framing->codings++;
-        framing->bad = framing->bad || strcasecmp (value, "chunked") != 0;
-    }
+    for (size_t i = 0; i < S_SINGLES; i++)
+        if (strcasecmp (name, s_singles[i]) == 0)
+            s_check_single (framing, i, value, value_size);
+    if (strcasecmp (name, MHD_HTTP_HEADER_COOKIE) == 0)
+        framing->cookies += value_size;
     return MHD_YES;
 }
 
@@ -77,6 +108,22 @@ s_is_token (const char *method)
     return size && strspn (method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == size;
 }
 
+//  Whether the memory of the connection still holds an answer: the server library keeps the head
+//  there from its first byte (the method), a row for each header, argument and cookie, and a copy
+//  of the cookies; it closes without a word when the head of the answer finds no place beside them.
+
+static bool
+s_has_room (argos_http_req_t *req, const s_framing_t *framing, const char *method)
+{
+    size_t rows = framing->count;
+    rows += (size_t) MHD_get_connection_values (
+        req->connection, MHD_GET_ARGUMENT_KIND | MHD_COOKIE_KIND, NULL, NULL);
+    size_t used = framing->end ? (size_t) (framing->end - method) : 0;
+    used += rows * S_ROW + framing->cookies;
+    req->bare = used > ARGOS_HTTP_POOL - S_ANSWER_MIN;
+    return used <= ARGOS_HTTP_POOL - S_ANSWER;
+}
+
 bool
 argos_http_check_framing (argos_http_req_t *req, const char *method, const char *version)
 {
@@ -85,16 +132,24 @@ argos_http_check_framing (argos_http_req_t *req, const char *method, const char 
         req->connection, MHD_HEADER_KIND, s_framing_header, &framing);
     bool http11 = strcmp (version, MHD_HTTP_VERSION_1_1) == 0;
     req->http10 = strcmp (version, MHD_HTTP_VERSION_1_0) == 0;
-    if (framing.bad || !s_is_token (method) || framing.hosts > 1 ||
-        framing.lengths + framing.codings > 1 || (framing.codings && !http11) ||
-        !(req->http10 || http11)) {
-        argos_http_set (req, MHD_HTTP_HEADER_CONNECTION, "close");
+    bool room = s_has_room (req, &framing, method);
+    unsigned codings = framing.singles[S_CODING], lengths = framing.singles[S_LENGTH];
+    bool good = !framing.bad && s_is_token (method) && lengths + codings <= 1 &&
+                (http11 || (req->http10 && !codings));
+    if (room && good && !req->too_long)
+        return true;
+    argos_http_set (req, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (!good)
         argos_http_error (req, 400, "invalid_request_error",
-            framing.lengths ? "invalid_content_length" : NULL, NULL,
+            lengths ? "invalid_content_length" : NULL, NULL,
             "The head of the request is malformed or ambiguous.");
-        return false;
-    }
-    return true;
+    else if (req->too_long)
+        argos_http_error (req, 414, "invalid_request_error", "target_too_long", NULL,
+            "The path with its query is longer than 4096 bytes, or has more than 32 arguments.");
+    else
+        argos_http_error (req, 431, "invalid_request_error", "head_too_large", NULL,
+            "The head of the request is larger than about 6000 bytes.");
+    return false;
 }
 
 //  --------------------------------------------------------------------------
@@ -157,40 +212,16 @@ argos_http_check_origin (argos_http_req_t *req, const char *method)
 //  --------------------------------------------------------------------------
 //  Route
 
-//  Whether url is of the form of path; braces match one segment that is not empty.
-
-static bool
-s_path_matches (const char *path, const char *url, const char **ret_param, size_t *ret_size)
-{
-    *ret_param = NULL;
-    while (*path && *url) {
-        if (*path == '{') {
-            *ret_param = url;
-            *ret_size = strcspn (url, "/");
-            if (*ret_size == 0)
-                return false;
-            url += *ret_size;
-            path += strcspn (path, "}") + 1;
-        }
-        else if (*path++ != *url++)
-            return false;
-    }
-    return !*path && !*url;
-}
-
 bool
-argos_http_check_route (argos_http_req_t *req, const char *method, const char *url)
+argos_http_check_route (argos_http_req_t *req, const char *method)
 {
     char allow[64] = "";
-    const char *param = NULL;
-    size_t size = 0;
-    for (const argos_http_route_t *route = req->http->routes; route->method; route++) {
-        if (!s_path_matches (route->path, url, &param, &size))
+    for (const argos_http_route_t *route = req->http->routes; req->path && route->method; route++) {
+        if (strcmp (route->path, req->path) != 0)
             continue;
         bool head = !route->scopes && strcmp (method, MHD_HTTP_METHOD_HEAD) == 0;
         if (strcmp (route->method, head ? MHD_HTTP_METHOD_GET : method) == 0) {
             req->route = route;
-            req->param = param ? strndup (param, size) : NULL;
             return true;
         }
         size_t used = strlen (allow);

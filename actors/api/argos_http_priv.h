@@ -42,6 +42,7 @@ struct argos_http_req {
     void *gone_arg;                       //  For it
     argos_http_t *http;                   //  Owner
     struct MHD_Connection *connection;    //  Its connection
+    const char *path;                     //  Form of its path in the table, NULL = none fits
     const argos_http_route_t *route;      //  Who handles it, NULL when it was answered before
     char *param;                          //  What the braces matched, or NULL
     char owner[ARGOS_HTTP_OWNER_MAX + 1]; //  Of its key
@@ -53,6 +54,9 @@ struct argos_http_req {
     uint64_t seen;                 //  Bytes of body received, kept or not
     struct MHD_Response *response; //  The answer, until it is queued
     unsigned status;               //  Its status
+    bool too_long;                 //  Its target is
+    bool bare;                     //  Nothing is left for more than the answer itself
+    bool begun;                    //  Its head has been looked at
     bool answered;                 //  The answer is made
     bool called;                   //  The handler has been called
     bool http10;                   //  The client speaks HTTP/1.0: no chunks
@@ -98,11 +102,24 @@ struct argos_http {
     argos_http_stream_t *streams;               //  Open streams
 };
 
+//  argos_http_req.c: what the server library calls: for the first line of a request (cls = owner;
+//  returns the request), for its head and the pieces of its body, at its end.
+void *argos_http_req_new (void *cls, const char *target, struct MHD_Connection *connection);
+enum MHD_Result argos_http_req_access (void *cls, struct MHD_Connection *connection,
+    const char *url, const char *method, const char *version, const char *data, size_t *size,
+    void **req_p);
+void argos_http_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
+    enum MHD_RequestTerminationCode code);
+
+//  argos_http_target.c: take the target of the first line, as it was sent: path and param are set,
+//  or too_long.
+void argos_http_target (argos_http_req_t *req, const char *target);
+
 //  The checks before a handler: each returns true when the request may go on, else it has been
 //  answered.
 bool argos_http_check_framing (argos_http_req_t *req, const char *method, const char *version);
 bool argos_http_check_origin (argos_http_req_t *req, const char *method);
-bool argos_http_check_route (argos_http_req_t *req, const char *method, const char *url);
+bool argos_http_check_route (argos_http_req_t *req, const char *method);
 bool argos_http_check_auth (argos_http_req_t *req, const char *method, const char *url);
 
 //  Let a suspended connection go on. The server does not notice by itself: the bell makes the loop

@@ -39,10 +39,11 @@ s_request_id (struct MHD_Response *response)
 static void
 s_decorate (argos_http_req_t *req, struct MHD_Response *response)
 {
-    for (size_t i = 0; i < sizeof s_fixed / sizeof *s_fixed; i++)
+    for (size_t i = 0; !req->bare && i < sizeof s_fixed / sizeof *s_fixed; i++)
         (void) MHD_add_response_header (response, s_fixed[i][0], s_fixed[i][1]);
-    s_request_id (response);
-    if (req->http->tls)
+    if (!req->bare)
+        s_request_id (response);
+    if (req->http->tls && !req->bare)
         (void) MHD_add_response_header (
             response, "Strict-Transport-Security", "max-age=31536000; includeSubDomains");
     if (req->origin) {
