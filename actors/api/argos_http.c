@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#define S_HEAD_MS 10000 //  From a connection to its first head
 #define S_TIMEOUT_S 30  //  Silence in the middle of a request, or between two
 #define S_HANGUPS 64    //  Hang-ups handled in one call
 #define S_PEM_MAX 65536 //  Bytes of a certificate chain, and of a key
@@ -156,6 +157,7 @@ argos_http_new (const argos_http_config_t *config, char *reason)
         return NULL;
     }
     self->epoll = self->bell = -1;
+    self->head_ms = config->head_ms > 0 ? config->head_ms : S_HEAD_MS;
     self->routes = config->routes;
     while (self->routes[self->route_count].method)
         self->route_count++;

@@ -41,8 +41,9 @@ typedef struct {
     bool allow_cleartext;                //  In clear also when others than loopback can connect
     int listen_fd;                       //  A socket that is bound already; 0 = none
     int connection_limit;                //  Open connections
-    const argos_http_route_t *routes;    //  Ended by a NULL method; static
-    void *ctx;                           //  Handed to the handlers
+    int head_ms;                      //  Msec to the first head, others in proportion; 0 = 10,000
+    const argos_http_route_t *routes; //  Ended by a NULL method; static
+    void *ctx;                        //  Handed to the handlers
 } argos_http_config_t;
 
 //  Binds and listens. NULL with a sentence in reason (256 bytes): weak key, address in use, out of

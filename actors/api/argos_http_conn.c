@@ -14,10 +14,12 @@
 #include <time.h>
 #include <utlist.h>
 
+//  In times of the first head
+
 static const int64_t s_times[ARGOS_HTTP_WAITS] = {
-    [ARGOS_HTTP_FIRST_HEAD] = 10000, //  From the connection to the first head
-    [ARGOS_HTTP_NEXT_HEAD] = 40000,  //  From an answer to the next head; silence ends it earlier
-    [ARGOS_HTTP_BODY] = 180000,      //  From a head to the end of its body
+    [ARGOS_HTTP_FIRST_HEAD] = 1, //  From the connection to the first head
+    [ARGOS_HTTP_NEXT_HEAD] = 4,  //  From an answer to the next head; silence ends it earlier
+    [ARGOS_HTTP_BODY] = 18,      //  From a head to the end of its body
 };
 
 static int64_t
@@ -87,7 +89,7 @@ argos_http_conn_wait (argos_http_conn_t *self, argos_http_wait_t wait)
     self->wait = wait;
     if (wait == ARGOS_HTTP_WAITS)
         return;
-    self->due = s_now () + s_times[wait];
+    self->due = s_now () + s_times[wait] * self->http->head_ms;
     DL_APPEND (self->http->conns[wait], self);
 }
 

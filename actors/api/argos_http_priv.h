@@ -87,6 +87,7 @@ struct argos_http {
     int bell;                  //  eventfd in that set: something has been resumed
     bool rung;                 //  It was rung and has not been heard yet
     int port;                  //  Bound port
+    int head_ms;               //  Msec to the first head
     bool loopback;             //  Bound to loopback
     bool unauthenticated;      //  Loopback peers need no key
     argos_http_ring_t *ring;   //  The keys

@@ -13,16 +13,28 @@ import OpenAI4 from 'openai4'
 import { startArgosd } from './argosd.mjs'
 
 let argosd
+let small // One that takes one run at a time
 const headers = () => ({ Authorization: `Bearer ${argosd.key}` })
 const url = (path) => `http://127.0.0.1:${argosd.port}${path}`
 const say = (content) => ({ model: 'argos', messages: [{ role: 'user', content }] })
 const echo = '!tool terminal {"command":"echo hi"}'
 
-before(async () => { argosd = await startArgosd() })
-after(async () => assert.equal(await argosd.stop(), 0))
+before(async () => {
+  argosd = await startArgosd()
+  small = await startArgosd('http: {max_concurrent_runs: 1}\n')
+})
+after(async () => {
+  assert.equal(await argosd.stop(), 0)
+  assert.equal(await small.stop(), 0)
+})
 
 const api = async (path, options = {}) => {
   const answer = await fetch(url(path), { ...options, headers: headers() })
+  return answer.json()
+}
+
+const full = async (path, options = {}) => {
+  const answer = await fetch(`http://127.0.0.1:${small.port}${path}`, { ...options, headers: { Authorization: `Bearer ${small.key}` } })
   return answer.json()
 }
 
@@ -78,6 +90,25 @@ for (const [name, Client] of [['openai 4', OpenAI4], ['openai 7', OpenAI]]) {
     await assert.rejects(client({ maxRetries: 2 }).chat.completions.create(say(`!fail 401 ${name}`)),
       (error) => error instanceof Client.InternalServerError && error.status === 502 && error.code === 'agent_incomplete')
     assert.equal((await api('/v1/runs?limit=200')).data.length, before + 1)
+  })
+
+  test(`${name}: a refusal for want of room is tried again`, async () => {
+    const held = await full(`/v1/runs`, { method: 'POST', body: JSON.stringify({ input: '!hang' }) })
+    let tries = 0
+    const counted = async (...request) => {
+      const answer = await fetch(...request)
+      tries += 1
+      if (tries === 1) {
+        assert.equal(answer.status, 429)
+        await full(`/v1/runs/${held.run_id}/stop`, { method: 'POST' })
+        await until(async () => (await full(`/v1/runs/${held.run_id}`)).status === 'cancelled')
+      }
+      return answer
+    }
+    const patient = new Client({ baseURL: `http://127.0.0.1:${small.port}/v1`, apiKey: small.key, maxRetries: 2, fetch: counted })
+    const answer = await patient.chat.completions.create(say('Hello'))
+    assert.equal(answer.choices[0].message.content, 'You said: Hello')
+    assert.equal(tries, 2)
   })
 
   test(`${name}: an error in a stream is thrown`, async () => {

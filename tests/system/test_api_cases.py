@@ -10,6 +10,8 @@ import pytest
 
 from conftest import own_settings, wait_until
 from httpapi import Api, is_error, names
+from httpapi import text_of as text_of_run
+from test_adapter_pyzmq import Peer
 from test_api_chat import chunks, text_of
 from test_api_sampling import SSE, ask, sent, serve
 from test_provider_wire import answer, chunk, provider, sse  # noqa: F401
@@ -72,6 +74,46 @@ def test_readers_that_vanish_are_noticed_at_once(daemon):
     for reader in readers[200:]:
         reader.close()
     assert api.call("POST", f"/v1/runs/{run}/stop")[0] == 200
+    assert daemon.stop() == 0
+
+
+def test_three_readers_of_different_speed_get_the_same(daemon):
+    """One takes what comes, one sixteen bytes at a time, one nothing before the end; the text is more than the sockets keep for it."""
+    api = Api(daemon.start())
+    run = api.start("hello " + "x" * 150000)
+    head = f"GET /v1/runs/{run}/events HTTP/1.0\r\nAuthorization: Bearer {daemon.key}\r\n\r\n".encode()
+    readers = [socket.socket() for _ in range(3)]
+    for reader in readers:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.settimeout(30)
+        reader.connect(("127.0.0.1", daemon.port))
+        reader.sendall(head)
+    texts = []
+    for reader, size in zip(readers, (65536, 16, 65536)):
+        text = b""
+        while piece := reader.recv(size):
+            text += piece
+        texts.append(text.split(b"\r\n\r\n", 1)[1])
+        reader.close()
+    assert texts[0] == texts[1] == texts[2] and texts[0].endswith(b": stream closed\n\n") and len(texts[0]) > 150000
+    assert daemon.stop() == 0
+
+
+def test_a_run_of_the_api_is_a_topic_of_the_broker(daemon):
+    api = Api(daemon.start())
+    peer = Peer(daemon.endpoint, "test.reader")
+    peer.send({"type": "credit"}, {"messages": 1000, "bytes": 10_000_000})
+    run = api.start('!tool terminal {"command":"echo hi"}')
+    peer.send({"type": "subscribe", "id": "all", "to": f"topic:run.{run}"}, {"from": 0})
+    numbers, text, last = [], "", None
+    while last != "run.completed":
+        entry, meta, body = peer.receive(lambda _, each: each.get("topic") == f"run.{run}")
+        numbers.append(meta["n"])
+        last = entry["type"]
+        text += body["delta"] if last == "turn.delta" else ""
+    events = api.finish(run)
+    assert numbers == list(range(len(numbers))) and events[-1]["id"] == numbers[-1], "the same numbers"
+    assert text == text_of_run(events) and body["output"] == events[-1]["output"]
     assert daemon.stop() == 0
 
 
