@@ -28,6 +28,8 @@ class Screen:
         env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
         env.pop("TMUX", None)
         env.pop("NO_COLOR", None)
+        # The check for leaks stops the process by a signal; the SIGCONT of a tmux that ends takes it back, and it waits for ever
+        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         self.process = subprocess.Popen(["tmux", "-u", "-S", str(socket), "-f", "/dev/null", "-C"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env)
         self.rest = b""
