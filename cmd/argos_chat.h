@@ -53,8 +53,8 @@ struct chat {
     bool listing;       //  The person's sessions are asked for
     bool picking;       //  They have been listed: a number is one of them
     json_t *sessions;   //  The latest of them, NULL = not known
-    bool placing;       //  Places to hand over to are asked for
-    json_t *places;     //  The latest of them, words of /handoff; NULL = not known
+    json_t *placing;    //  Places to hand over to that are being asked for, NULL = none are
+    json_t *places;     //  Those that are known, words of /handoff; NULL = none
     char tool[48];      //  Works for us, "" = none
     int rc;             //  Exit code
 };

@@ -61,7 +61,7 @@ s_add (json_t *list, const char *place)
         json_array_append_new (list, json_string (place));
 }
 
-//  Chats that somebody has spoken from, of platforms that are there.
+//  Chats that somebody has spoken from, of platforms that are there. Now all is known again.
 
 static void
 s_on_channels (void *arg, const argos_loop_answer_t *answer)
@@ -70,15 +70,17 @@ s_on_channels (void *arg, const argos_loop_answer_t *answer)
     char place[ARGOS_TERM_WORD];
     size_t i;
     json_t *channel;
-    self->placing = false;
     json_array_foreach (json_object_get (answer->body, "channels"), i, channel) {
         const json_t *source = json_object_get (channel, "source");
         const char *platform = argos_chat_text (source, "platform");
-        if (s_is_there (self->places, platform) &&
+        if (s_is_there (self->placing, platform) &&
             snprintf (place, sizeof place, "%s:%s", platform, argos_chat_text (source, "chat_id")) <
                 (int) sizeof place)
-            s_add (self->places, place);
+            s_add (self->placing, place);
     }
+    json_decref (self->places);
+    self->places = self->placing;
+    self->placing = NULL;
 }
 
 //  The platforms whose adapters are there; then their chats.
@@ -90,28 +92,27 @@ s_on_services (void *arg, const argos_loop_answer_t *answer)
     char platform[64];
     size_t i;
     json_t *service;
-    self->placing = false;
-    if (answer->code != ARGOS_OK)
-        return;
-    json_decref (self->places);
-    self->places = json_array ();
     json_array_foreach (json_object_get (answer->body, "services"), i, service) {
         const char *name = argos_chat_text (service, "name");
         if (sscanf (name, "deliver.%63[^.].", platform) == 1 && strcmp (platform, "local") != 0 &&
             json_integer_value (json_object_get (service, "workers")) > 0)
-            s_add (self->places, platform);
+            s_add (self->placing, platform);
     }
     argos_loop_part_t part = { .type = "channel.list", .to = "actor:gateway" };
-    self->placing = json_array_size (self->places) &&
-                    argos_loop_send (self->cli->loop, &part, s_on_channels, self) == ARGOS_OK;
+    argos_loop_answer_t none = { .code = ARGOS_GONE };
+    if (answer->code != ARGOS_OK ||
+        argos_loop_send (self->cli->loop, &part, s_on_channels, self) != ARGOS_OK)
+        s_on_channels (self, &none);
 }
 
 void
 argos_chat_place (chat_t *self)
 {
     argos_loop_part_t part = { .type = "broker.status", .to = "actor:broker" };
-    if (!self->placing && !self->lost && argos_term_is_interactive (self->term))
-        self->placing = argos_loop_send (self->cli->loop, &part, s_on_services, self) == ARGOS_OK;
+    if (self->placing || self->lost || !argos_term_is_interactive (self->term) ||
+        argos_loop_send (self->cli->loop, &part, s_on_services, self) != ARGOS_OK)
+        return;
+    self->placing = json_array ();
 }
 
 //  ------------------------------------------------------------------------------------------------
