@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -339,6 +340,10 @@ s_on_signal (void *ctx, int signal)
 {
     chat_t *self = (chat_t *) ctx;
     int64_t now = argos_loop_now ();
+    if (signal == SIGCONT) {
+        argos_term_resume (self->term);
+        return;
+    }
     argos_term_echoed (self->term);
     bool again = self->interrupt > 0 && now - self->interrupt < AGAIN_MS;
     if (signal == SIGINT && !argos_cli_is_listening (self->cli))
@@ -382,6 +387,20 @@ s_read_options (chat_t *self, int argc, char **argv)
     return CLI_OK;
 }
 
+//  Also told of SIGCONT: somebody has said `fg`.
+
+static void
+s_watch_signals (chat_t *self)
+{
+    sigset_t set;
+    sigprocmask (SIG_BLOCK, NULL, &set);
+    sigaddset (&set, SIGCONT);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    signalfd (self->cli->signal_fd, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    self->cli->on_signal = s_on_signal;
+    self->cli->signal_ctx = self;
+}
+
 static void
 s_talk (chat_t *self)
 {
@@ -392,8 +411,7 @@ s_talk (chat_t *self)
     argos_chat_place (self);
     argos_chat_introduce (self);
     if (!self->cli->final) {
-        self->cli->on_signal = s_on_signal;
-        self->cli->signal_ctx = self;
+        s_watch_signals (self);
         argos_loop_serve (self->cli->loop, self->service, SLOTS);
         argos_chat_asked (self);
         argos_chat_list (self);

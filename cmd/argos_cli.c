@@ -6,6 +6,7 @@
 #include "argos_cli.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,8 @@ s_on_signal (void *arg)
         self->on_signal (self->signal_ctx, (int) info.ssi_signo);
         return;
     }
+    if (info.ssi_signo == SIGCONT)
+        return; //  Only who watches it makes something of it
     self->interrupted = true;
     argos_loop_stop (self->loop);
 }

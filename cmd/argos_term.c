@@ -291,7 +291,7 @@ s_matches (const char *typed, int start, int end)
     if (s_term->complete && s_term->complete (s_term->ctx, typed, 0, word))
         return rl_completion_matches (typed, s_match);
     rl_insert_text ("\t");
-    fputs (CLEAR, stdout); //  libedit draws all of it, from the left
+    argos_term_clear (s_term); //  libedit draws all of it, from the left
     fflush (stdout);
     rl_forced_update_display ();
     return NULL;
@@ -310,13 +310,20 @@ s_on_input (void *arg)
 //  ------------------------------------------------------------------------------------------------
 //  Life
 
+static bool
+s_is_dumb (void)
+{
+    const char *kind = getenv ("TERM");
+    return !kind || !*kind || strcmp (kind, "dumb") == 0;
+}
+
 //  NO_COLOR asks for none, whatever it is but empty
 
 static bool
 s_has_colours (void)
 {
-    const char *none = getenv ("NO_COLOR"), *kind = getenv ("TERM");
-    return (!none || !*none) && kind && *kind && strcmp (kind, "dumb") != 0;
+    const char *none = getenv ("NO_COLOR");
+    return (!none || !*none) && !s_is_dumb ();
 }
 
 argos_term_t *
@@ -331,6 +338,7 @@ argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_
     self->interactive = !plain && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
     self->ticker = -1;
     if (self->interactive) {
+        self->dumb = s_is_dumb ();
         if (s_has_colours ())
             self->ink = argos_ink_new ();
         s_term = self;
@@ -387,7 +395,7 @@ argos_term_show (argos_term_t *self)
             putchar ('\n');
         self->mid_line = false;
         fflush (stdout);
-        fputs (PASTE_ON, stdout);
+        fputs (self->dumb ? "" : PASTE_ON, stdout);
         fflush (stdout);
         rl_callback_handler_install (PROMPT, s_on_typed);
     }
@@ -410,10 +418,22 @@ argos_term_hide (argos_term_t *self)
         return;
     }
     rl_callback_handler_remove ();
-    fputs (PASTE_OFF, stdout);
+    fputs (self->dumb ? "" : PASTE_OFF, stdout);
     if (!self->completed)
-        fputs (CLEAR, stdout); //  The prompt and what was typed behind it
+        argos_term_clear (self); //  The prompt and what was typed behind it
     fflush (stdout);
+}
+
+void
+argos_term_resume (argos_term_t *self)
+{
+    if (!self->interactive || !self->shown)
+        return;
+    rl_prep_terminal (1);
+    fputs (self->dumb ? "" : PASTE_ON, stdout);
+    argos_term_clear (self);
+    fflush (stdout);
+    rl_forced_update_display ();
 }
 
 void

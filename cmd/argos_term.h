@@ -41,6 +41,9 @@ void argos_term_show (argos_term_t *self);
 //  No prompt. On a terminal lines are still told, plain input waits.
 void argos_term_hide (argos_term_t *self);
 
+//  We were stopped, and others had the terminal: the prompt is drawn again.
+void argos_term_resume (argos_term_t *self);
+
 //  Gives the keyboard back for good; before the loop goes.
 void argos_term_stop (argos_term_t *self);
 

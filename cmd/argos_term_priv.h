@@ -8,14 +8,13 @@
 #include "argos_paste.h"
 #include "argos_term.h"
 
-#define CLEAR "\r\033[K" //  To the left, and nothing behind
-
 struct argos_term {
     argos_loop_t *loop;               //  Loop
     argos_term_fn *fn;                //  Told of lines
     void *ctx;                        //  Its argument
     char *history;                    //  File, NULL = none
     bool interactive;                 //  A terminal, and libedit
+    bool dumb;                        //  One that obeys nothing but the end of a line
     bool shown;                       //  Prompt stands; plain: lines are wanted
     bool mid_line;                    //  The cursor is not at the left
     bool ended;                       //  Nothing more comes
@@ -34,5 +33,8 @@ struct argos_term {
     int ticker;                       //  Timer that shows it, -1 = none
     bool drawn;                       //  It stands in the line of the cursor
 };
+
+//  To the left, with nothing there.
+void argos_term_clear (const argos_term_t *self);
 
 #endif

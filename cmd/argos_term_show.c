@@ -20,11 +20,17 @@
 
 #define TICK_MS 500
 
+void
+argos_term_clear (const argos_term_t *self)
+{
+    fputs (self->dumb ? "\n" : "\r\033[K", stdout);
+}
+
 static void
 s_wipe (argos_term_t *self)
 {
     if (self->drawn)
-        fputs (CLEAR, stdout);
+        argos_term_clear (self);
     self->drawn = false;
 }
 
@@ -33,7 +39,7 @@ s_begin (argos_term_t *self)
 {
     s_wipe (self);
     if (self->interactive && self->shown)
-        fputs (CLEAR, stdout); //  Over the prompt
+        argos_term_clear (self); //  Over the prompt
 }
 
 static void
@@ -187,7 +193,8 @@ s_draw (argos_term_t *self)
     snprintf (line, sizeof line, "%s %s · %lld s · Ctrl-C stops",
         frames[(size_t) (spent / TICK_MS) % (sizeof frames / sizeof *frames)], self->work,
         (long long) spent / 1000);
-    fputs (self->ink ? CLEAR "\033[2m" : CLEAR, stdout);
+    argos_term_clear (self);
+    fputs (self->ink ? "\033[2m" : "", stdout);
     fwrite (line, 1, s_fitting (line, columns - 1), stdout);
     fputs (self->ink ? "\033[0m" : "", stdout);
     fflush (stdout);
@@ -221,7 +228,7 @@ s_start (argos_term_t *self)
 void
 argos_term_work (argos_term_t *self, const char *what)
 {
-    if (!self->interactive || (what && self->shown))
+    if (!self->interactive || self->dumb || (what && self->shown))
         return;
     snprintf (self->work, sizeof self->work, "%s", what ? what : "");
     if (what && self->ticker < 0)

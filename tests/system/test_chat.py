@@ -14,12 +14,12 @@ from conftest import BUILD, DEADLINE_S
 
 
 class Terminal:
-    def __init__(self, home):
+    def __init__(self, home, kind="xterm"):
         try:
             self.master, slave = pty.openpty()
         except OSError:
             pytest.skip("this machine has no pseudo terminals")
-        env = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+        env = {**os.environ, "TERM": kind, "LC_ALL": "C.UTF-8"}
         #  A session of its own with the terminal as the controlling one, so that ^C is a signal
         self.process = subprocess.Popen(["setsid", "--ctty", "--wait", str(BUILD / "argos"), "--home", str(home), "chat"],
                                         stdin=slave, stdout=slave, stderr=slave, env=env)
@@ -148,6 +148,18 @@ def test_the_tabulator_completes_commands_and_nothing_else(chat):
     chat.expect("> ")
     chat.type("/quit\r")
     assert chat.wait() == 0
+
+
+def test_a_dumb_terminal_gets_plain_lines(argosd):
+    """Text, prompts and ends of lines: an editor may show what is written as it is."""
+    terminal = Terminal(argosd.home, "dumb")
+    terminal.expect("> ")
+    terminal.type("# hello **there**\r")
+    terminal.expect("You said: # hello **there**")
+    terminal.expect("> ")
+    terminal.type("\x04")
+    assert terminal.wait() == 0 and "\x1b" not in terminal.text
+    terminal.close()
 
 
 def test_help_names_the_ways_out(chat):

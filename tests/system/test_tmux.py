@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 
-from conftest import PLACEMENT, Argosd
+from conftest import BUILD, PLACEMENT, Argosd
 from test_handoff import Place
 from tmux import Screen
 
@@ -151,6 +151,31 @@ def test_platforms_and_chats_are_completed_behind_handoff(stage):
     screen.line("> /handoff test:42")
     screen.close()
     place.peer.close()
+
+
+def test_ctrl_z_and_back(stage):
+    screen = Screen(stage.home, command="version")
+    screen.ask(f'respawn-pane -k "env PS1=\'sh: \' ENV= HISTFILE= ARGOS_HOME={stage.home} bash --norc"')
+    screen.line("sh:")
+    screen.say(f"{BUILD}/argos chat --chat stopped")
+    screen.line(">")
+    screen.type("half a ")
+    screen.line("> half a")
+    screen.type("", "C-z")
+    screen.line("sh:")
+    screen.say("fg")
+    screen.line("> half a")
+    screen.type("thought", "Enter")
+    screen.expect("You said: half a thought")
+    screen.line(">")
+    screen.say("!slow 300")
+    screen.expect("token3 ")
+    screen.type("", "C-z")
+    screen.line("sh:")
+    screen.say("fg")
+    screen.expect("token300")
+    screen.line(">")
+    screen.close()
 
 
 def test_ctrl_c_and_ctrl_d_at_the_prompt(screen):
