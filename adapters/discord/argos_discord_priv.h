@@ -59,6 +59,8 @@ struct discord {
     argos_websocket_t *socket;          //  NULL = none
     uint32_t generation;                //  Of the newest
     int64_t beat_ms;                    //  Between heartbeats
+    int64_t beat_due;                   //  The next one
+    int64_t ack_due;                    //  Until when the last one has to be answered
     bool acked;                         //  The last one was answered
     int64_t identified_ms;              //  When we did so last, 0 = never
     argos_backoff_t backoff;            //  Of connections

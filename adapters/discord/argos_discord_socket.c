@@ -2,8 +2,9 @@
 //  pauses.
 //
 //  Invariant: there is at most one socket, and what an older one still says is not heard (its
-//  generation). A heartbeat that was not answered when the next one is due ends the connection. A
-//  new session is asked for at most every five seconds.
+//  generation). A heartbeat that is not answered in ACK_MS, or when the next one is due, ends the
+//  connection, so that a dead one is noticed within a minute. A new session is asked for at most
+//  every five seconds.
 
 #include "argos_discord_priv.h"
 
@@ -15,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#define INTENTS 37377        //  Servers, their messages, direct messages, what they say
+#define INTENTS 46593        //  Servers, messages and reactions there and direct, what they say
+#define ACK_MS 15000         //  For the answer to a heartbeat: they are some 41 s apart
 #define GREETING_MS 30000    //  For op 10, READY, RESUMED
 #define IDENTIFY_GAP_MS 5500 //  Between two new sessions
 #define STOPPED_MS 300000    //  Until what can't work is looked at again
@@ -90,22 +92,35 @@ static void
 s_beat (discord_t *self)
 {
     self->acked = false;
+    self->ack_due = argos_shell_now () + (self->beat_ms < ACK_MS ? self->beat_ms : ACK_MS);
     s_say (self,
         json_pack ("{s:i,s:o}", "op", 1, "d", self->seq ? json_integer (self->seq) : json_null ()));
+}
+
+//  The next beat, or the end of our patience with the last one
+static void
+s_arm_beat (discord_t *self)
+{
+    bool sooner = !self->acked && self->ack_due < self->beat_due;
+    argos_adapter_timer (self->adapter, &self->beat_timer, sooner ? self->ack_due : self->beat_due);
 }
 
 static void
 s_on_beat_time (void *arg)
 {
     discord_t *self = arg;
-    if (!self->acked) {
+    int64_t now = argos_shell_now ();
+    if (!self->acked && now >= self->ack_due) {
         argos_log (ARGOS_LOG_WARN, argos_adapter_name (self->adapter), "heartbeat not answered",
             "beat_ms=%" PRId64, self->beat_ms);
         dc_event (self, DC_SILENT);
         return;
     }
-    s_beat (self);
-    argos_adapter_timer (self->adapter, &self->beat_timer, argos_shell_now () + self->beat_ms);
+    if (now >= self->beat_due) {
+        s_beat (self);
+        self->beat_due = now + self->beat_ms;
+    }
+    s_arm_beat (self);
 }
 
 static void
@@ -113,8 +128,9 @@ s_start_beat (discord_t *self)
 {
     self->acked = true;
     self->beat_timer.fn = s_on_beat_time;
-    int64_t first = argos_adapter_random (self->adapter) % (uint32_t) self->beat_ms;
-    argos_adapter_timer (self->adapter, &self->beat_timer, argos_shell_now () + first);
+    self->beat_due =
+        argos_shell_now () + argos_adapter_random (self->adapter) % (uint32_t) self->beat_ms;
+    s_arm_beat (self);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -176,6 +192,7 @@ s_on_text (void *arg, uint32_t generation, const char *text, size_t size)
         break;
     case 1:
         s_beat (self);
+        s_arm_beat (self);
         break;
     case 7:
         dc_event (self, DC_RECONNECT);
