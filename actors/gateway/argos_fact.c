@@ -8,6 +8,7 @@
 #include "argos_asked.h"
 #include "argos_busy.h"
 #include "argos_cmd.h"
+#include "argos_edited.h"
 #include "argos_exec.h"
 #include "argos_first.h"
 #include "argos_gateway.h"
@@ -50,7 +51,8 @@ s_lane (const argos_gateway_case_t *self)
     if (!*session && json_is_true (json_object_get (self->fact[ARGOS_FACT_ROUTE], "idle")))
         return NULL;
     argos_gateway_session (self, session);
-    return *session ? json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", session, "brief", 1)
+    return *session ? json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", session, "brief",
+                          !argos_edited_is (self))
                     : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "argos_asked.h"
 #include "argos_busy.h"
 #include "argos_command.h"
+#include "argos_edited.h"
 #include "argos_expire.h"
 #include "argos_first.h"
 #include "argos_gate.h"
@@ -147,6 +148,8 @@ argos_gateway_needs (const argos_gateway_case_t *self)
         return s_is_inbound (self->notice) ? argos_gate_needs (self) : 0;
     if (!argos_gate_passes (self))
         return argos_gate_needs (self);
+    if (argos_edited_is (self))
+        return argos_edited_needs (self);
     argos_gateway_named (self, session);
     unsigned needs = ARGOS_FACT_BIT (*session ? ARGOS_FACT_SESSION : ARGOS_FACT_ROUTE);
     unsigned command = argos_command_needs (self);
@@ -218,9 +221,12 @@ argos_gateway_decide (const argos_gateway_case_t *self)
     if (argos_route_key (s_source (self), &self->policy->route, key, sizeof key) != 0)
         return NULL;
     if (!argos_gate_passes (self))
-        return argos_gate_parts (self, true);
+        return argos_gate_parts (self, !argos_edited_is (self));
     json_t *parts = json_array ();
-    if (!argos_command_step (self, parts) && (s_is_api (self) || !argos_asked_step (self, parts))) {
+    if (argos_edited_is (self))
+        argos_edited_step (self, parts);
+    else if (!argos_command_step (self, parts) &&
+             (s_is_api (self) || !argos_asked_step (self, parts))) {
         //  Ordinary text: a turn at the end of its lane
         argos_first_step (self, parts);
         argos_busy_step (self, text ? text : "", parts);

@@ -1,7 +1,8 @@
-//  argos_gateway_events - see the header. Invariant: the events depend on source and parts only.
+//  argos_gateway_events - see the header. Invariant: the events depend on message and parts only.
 
 #include "argos_gateway_events.h"
 
+#include "argos_edited.h"
 #include "argos_hook_event.h"
 
 #include <string.h>
@@ -17,9 +18,10 @@ s_add (json_t *events, const char *name, const json_t *source, const char *sessi
 }
 
 json_t *
-argos_gateway_events (const json_t *source, const char *session, const json_t *parts)
+argos_gateway_events (const argos_gateway_case_t *gateway, const char *session, const json_t *parts)
 {
-    json_t *events = json_array ();
+    const json_t *source = gateway->notice ? NULL : json_object_get (gateway->body, "source");
+    json_t *events = json_array (), *edited = argos_edited_event (gateway, parts);
     const char *opened = NULL, *ended = NULL;
     for (size_t i = 0; i < json_array_size (parts); i++) {
         const json_t *part = json_array_get (parts, i), *body = json_object_get (part, "body");
@@ -39,5 +41,7 @@ argos_gateway_events (const json_t *source, const char *session, const json_t *p
         s_add (events, "session:reset", source, opened, ended);
     if (opened)
         s_add (events, "session:start", source, opened, NULL);
+    if (edited)
+        json_array_append_new (events, edited);
     return events;
 }

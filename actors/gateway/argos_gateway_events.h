@@ -4,11 +4,12 @@
 #ifndef ARGOS_GATEWAY_EVENTS_H
 #define ARGOS_GATEWAY_EVENTS_H
 
-#include <jansson.h>
+#include "argos_gateway.h"
 
-//  The events (bodies of hook.event) in the parts that have been committed for a message from
-//  source: session:start, session:end, session:reset. session is the one that the route led to
-//  before, NULL = none. New, the caller's, may be empty.
-json_t *argos_gateway_events (const json_t *source, const char *session, const json_t *parts);
+//  The events (bodies of hook.event) in the parts that have been committed for a message:
+//  session:start, session:end, session:reset, message:edited, message:reaction. session is the one
+//  that the route led to before, NULL = none. New, the caller's, may be empty.
+json_t *argos_gateway_events (
+    const argos_gateway_case_t *gateway, const char *session, const json_t *parts);
 
 #endif

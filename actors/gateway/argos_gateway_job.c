@@ -210,8 +210,8 @@ s_job_tell (job_t *self)
     size_t index;
     json_t *event;
     const json_t *route = json_object_get (self->facts.fact[ARGOS_FACT_ROUTE], "route");
-    json_t *events = argos_gateway_events (json_object_get (self->body, "source"),
-        json_string_value (json_object_get (route, "session_id")), self->parts);
+    json_t *events = argos_gateway_events (
+        &self->facts, json_string_value (json_object_get (route, "session_id")), self->parts);
     json_array_foreach (events, index, event) {
         argos_peer_part_t part = {
             .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = json_incref (event)

@@ -6,6 +6,7 @@
 
 #include "argos_dc_read.h"
 
+#include "argos_edit.h"
 #include "argos_setting.h"
 #include "argos_text.h"
 #include "argos_unit.h"
@@ -279,8 +280,9 @@ s_wants_thread (const json_t *event, const argos_dc_who_t *who, bool addressed)
            !s_setting_has (who, "free_response_chats", id);
 }
 
-void
-argos_dc_read_message (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in)
+//  thread: of the thread that was made of it, "" = none
+static void
+s_read (const json_t *event, const argos_dc_who_t *who, const char *thread, argos_dc_in_t *ret_in)
 {
     *ret_in = (argos_dc_in_t){ 0 };
     bool addressed = false;
@@ -296,9 +298,9 @@ argos_dc_read_message (const json_t *event, const argos_dc_who_t *who, argos_dc_
         free (text);
         return;
     }
-    ret_in->new_thread = s_wants_thread (event, who, addressed);
+    ret_in->new_thread = !*thread && s_wants_thread (event, who, addressed);
     json_t *source = s_source (event, who, json_object_get (event, "author"),
-        ret_in->new_thread ? s_text (event, "id") : "");
+        ret_in->new_thread ? s_text (event, "id") : thread);
     json_t *body = json_pack ("{s:o,s:s#,s:s,s:s}", "source", source, "text", text,
         argos_utf8_cut (text, strlen (text), TEXT_MAX), "message_type",
         *text == '/' ? "command" : type, "message_id", s_text (event, "id"));
@@ -306,6 +308,51 @@ argos_dc_read_message (const json_t *event, const argos_dc_who_t *who, argos_dc_
     ret_in->message = s_message (who, s_text (event, "channel_id"), s_text (event, "id"), body);
     ret_in->files = files;
     free (text);
+}
+
+void
+argos_dc_read_message (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in)
+{
+    s_read (event, who, "", ret_in);
+}
+
+//  It is told, too, when a preview of a link has come: then there is no time of an edit
+void
+argos_dc_read_edit (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in)
+{
+    const char *id = s_text (event, "id"), *when = s_text (event, "edited_timestamp");
+    s_read (event, who, json_object_get (who->threads, id) ? id : "", ret_in);
+    json_decref (ret_in->files);
+    ret_in->files = NULL;
+    ret_in->new_thread = false;
+    if (ret_in->message && *when && argos_edit_make (ret_in->message, when))
+        return;
+    json_decref (ret_in->message);
+    ret_in->message = NULL;
+    if (!ret_in->why)
+        ret_in->why = "edited";
+}
+
+//  In servers only those on what we have said, when the event says whose it is
+void
+argos_dc_read_reaction (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in)
+{
+    const json_t *emoji = json_object_get (event, "emoji");
+    const json_t *user = json_object_get (json_object_get (event, "member"), "user");
+    const char *by = s_text (event, "user_id"), *name = s_text (emoji, "name");
+    const char *id = s_text (event, "message_id"), *channel = s_text (event, "channel_id");
+    *ret_in = (argos_dc_in_t){ .why = "no_reaction" };
+    if (!*by || !*id || !*channel || !*name || strcmp (by, who->id) == 0 ||
+        (*s_text (event, "guild_id") && strcmp (s_text (event, "message_author_id"), who->id) != 0))
+        return;
+    json_t *other = user ? NULL : json_pack ("{s:s}", "id", by);
+    json_t *body = json_pack (
+        "{s:o,s:s}", "source", s_source (event, who, user ? user : other, ""), "message_id", id);
+    json_decref (other);
+    ret_in->message = s_message (who, channel, id, body);
+    argos_edit_reaction (
+        ret_in->message, name, !json_is_true (json_object_get (event, "removed")), who->place);
+    ret_in->why = NULL;
 }
 
 //  /name and the values of its options, also of nested ones

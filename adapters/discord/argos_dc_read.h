@@ -16,6 +16,7 @@ typedef struct {
     const json_t *channels; //  {id: channel} as far as they are known
     const json_t *roles;    //  {id of a guild: id of the role that is ours alone}
     const json_t *threads;  //  {id of a thread in which we take part}
+    const char *place;      //  Of the event in the stream: what tells a reaction from the next
 } argos_dc_who_t;
 
 typedef struct {
@@ -30,6 +31,12 @@ const char *argos_dc_read_needs (const json_t *event, const argos_dc_who_t *who)
 
 //  MESSAGE_CREATE.
 void argos_dc_read_message (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in);
+
+//  MESSAGE_UPDATE: the new text of a message that was read.
+void argos_dc_read_edit (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in);
+
+//  MESSAGE_REACTION_ADD; _REMOVE with a member `removed`: true.
+void argos_dc_read_reaction (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in);
 
 //  INTERACTION_CREATE: a slash command or a button.
 void argos_dc_read_interaction (

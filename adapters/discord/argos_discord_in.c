@@ -15,11 +15,14 @@
 
 //  A message that needs something before it can be stored
 
+typedef void (s_read_fn) (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in);
+
 typedef struct {
     discord_t *discord;         //  Whose
     argos_inbox_entry_t *entry; //  Its place
     json_t *event;              //  What was heard
-    bool interaction;           //  Of which kind
+    s_read_fn *read;            //  Reads its kind
+    char place[160];            //  In the stream of events
     argos_dc_in_t in;           //  What it says
     int tries;                  //  Of the thread
 } s_hear_t;
@@ -32,14 +35,15 @@ dc_place (const discord_t *self)
 }
 
 static argos_dc_who_t
-s_who (const discord_t *self)
+s_who (const discord_t *self, const char *place)
 {
     return (argos_dc_who_t){ .account = argos_adapter_account (self->adapter),
         .id = self->id,
         .settings = argos_adapter_settings (self->adapter),
         .channels = self->channels,
         .roles = self->roles,
-        .threads = self->threads };
+        .threads = self->threads,
+        .place = place };
 }
 
 void
@@ -114,7 +118,7 @@ s_on_thread (void *arg, const dc_answer_t *answer)
     else {
         argos_log (ARGOS_LOG_WARN, argos_adapter_name (discord->adapter), "no thread made",
             "code=%d reason=\"%.150s\"", answer->code, answer->why);
-        argos_dc_who_t who = s_who (discord);
+        argos_dc_who_t who = s_who (discord, self->place);
         argos_dc_read_flat (self->in.message, &who);
     }
     s_enter (self);
@@ -132,7 +136,7 @@ s_make_thread (s_hear_t *self)
     free (name);
     self->tries++;
     if (!dc_api (self->discord, "POST", path, params, NULL, s_on_thread, self)) {
-        argos_dc_who_t who = s_who (self->discord);
+        argos_dc_who_t who = s_who (self->discord, self->place);
         argos_dc_read_flat (self->in.message, &who);
         s_enter (self);
     }
@@ -141,11 +145,8 @@ s_make_thread (s_hear_t *self)
 static void
 s_read (s_hear_t *self)
 {
-    argos_dc_who_t who = s_who (self->discord);
-    if (self->interaction)
-        argos_dc_read_interaction (self->event, &who, &self->in);
-    else
-        argos_dc_read_message (self->event, &who, &self->in);
+    argos_dc_who_t who = s_who (self->discord, self->place);
+    self->read (self->event, &who, &self->in);
     if (self->in.why)
         argos_log (ARGOS_LOG_DEBUG, argos_adapter_name (self->discord->adapter), "message left",
             "id=%.24s why=%s", dc_member (self->event, "id"), self->in.why);
@@ -165,20 +166,20 @@ s_on_channel (void *arg, const dc_answer_t *answer)
 }
 
 static void
-s_hear (discord_t *self, const json_t *event, bool interaction)
+s_hear (discord_t *self, const json_t *event, s_read_fn *read)
 {
     char tag[512] = "", path[64];
     s_hear_t *heard = calloc (1, sizeof *heard);
     if (!heard)
         abort ();
-    if (interaction)
+    if (read == argos_dc_read_interaction)
         snprintf (tag, sizeof tag, "%.24s/%.400s %d", dc_member (event, "id"),
             dc_member (event, "token"), (int) json_integer_value (json_object_get (event, "type")));
-    *heard =
-        (s_hear_t){ .discord = self, .event = json_deep_copy (event), .interaction = interaction };
+    *heard = (s_hear_t){ .discord = self, .event = json_deep_copy (event), .read = read };
+    snprintf (heard->place, sizeof heard->place, "%s %" PRId64, self->session, self->seq);
     heard->entry =
         argos_inbox_add (self->inbox, dc_member (event, "channel_id"), dc_place (self), tag);
-    argos_dc_who_t who = s_who (self);
+    argos_dc_who_t who = s_who (self, heard->place);
     const char *needs = argos_dc_read_needs (event, &who);
     snprintf (path, sizeof path, "/channels/%.24s", needs);
     if (!*needs || !dc_api (self, "GET", path, NULL, NULL, s_on_channel, heard))
@@ -239,14 +240,42 @@ s_on_thread_gone (discord_t *self, const json_t *thread)
     }
 }
 
+static void
+s_read_removed (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in)
+{
+    json_t *removed = json_deep_copy (event);
+    json_object_set_new (removed, "removed", json_true ());
+    argos_dc_read_reaction (removed, who, ret_in);
+    json_decref (removed);
+}
+
+//  What people say and do; of our own messages, which we hear of as well, nothing
+static bool
+s_hear_any (discord_t *self, const char *type, const json_t *data)
+{
+    static const struct {
+        const char *type; //  Of the dispatch
+        s_read_fn *read;  //  Reads it
+    } kinds[] = { { "MESSAGE_CREATE", argos_dc_read_message },
+        { "INTERACTION_CREATE", argos_dc_read_interaction },
+        { "MESSAGE_UPDATE", argos_dc_read_edit },
+        { "MESSAGE_REACTION_ADD", argos_dc_read_reaction },
+        { "MESSAGE_REACTION_REMOVE", s_read_removed } };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp (kinds[i].type, type) == 0) {
+            if (strcmp (dc_member (json_object_get (data, "author"), "id"), self->id) != 0)
+                s_hear (self, data, kinds[i].read);
+            return true;
+        }
+    return false;
+}
+
 void
 dc_dispatch (discord_t *self, const char *type, const json_t *data)
 {
-    if (strcmp (type, "MESSAGE_CREATE") == 0)
-        s_hear (self, data, false);
-    else if (strcmp (type, "INTERACTION_CREATE") == 0)
-        s_hear (self, data, true);
-    else if (strcmp (type, "GUILD_CREATE") == 0)
+    if (s_hear_any (self, type, data))
+        return;
+    if (strcmp (type, "GUILD_CREATE") == 0)
         s_on_guild (self, data);
     else if (strcmp (type, "THREAD_LIST_SYNC") == 0)
         s_know_all (self, json_object_get (data, "threads"));

@@ -6,6 +6,7 @@
 #include "argos_sl_read.h"
 
 #include "argos_commands.h"
+#include "argos_edit.h"
 #include "argos_setting.h"
 #include "argos_text.h"
 
@@ -166,6 +167,8 @@ argos_sl_channel (const json_t *envelope)
     const json_t *payload = s_payload (envelope);
     const char *id = s_text (s_event (envelope), "channel");
     if (!*id)
+        id = s_text (json_object_get (s_event (envelope), "item"), "channel");
+    if (!*id)
         id = s_text (payload, "channel_id");
     if (!*id)
         id = s_text (json_object_get (payload, "channel"), "id");
@@ -177,6 +180,8 @@ argos_sl_needs (const json_t *envelope, const argos_sl_who_t *who)
 {
     const json_t *payload = s_payload (envelope);
     const char *user = s_text (s_event (envelope), "user");
+    if (!*user)
+        user = s_text (json_object_get (s_event (envelope), "message"), "user");
     if (!*user)
         user = s_text (json_object_get (payload, "user"), "id");
     if (!*user)
@@ -283,9 +288,9 @@ s_files (const json_t *event, const char **ret_type)
 }
 
 static void
-s_read_event (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *in)
+s_read_message (
+    const json_t *payload, const json_t *event, const argos_sl_who_t *who, argos_sl_in_t *in)
 {
-    const json_t *event = json_object_get (payload, "event");
     in->why = s_not_for_us (event, who);
     if (in->why)
         return;
@@ -316,6 +321,79 @@ s_read_event (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *i
     in->message = s_message (who, s_text (payload, "api_app_id"), team, ts, body);
     in->files = files;
     free (text);
+}
+
+//  The message as it is now, in the place that it was heard in: in the thread that began with it
+static json_t *
+s_changed (const json_t *event, const argos_sl_who_t *who)
+{
+    char key[160];
+    json_t *now = json_deep_copy (json_object_get (event, "message"));
+    const char *ts = s_text (now, "ts"), *channel = s_text (event, "channel");
+    json_object_set_new (now, "type", json_string ("message"));
+    json_object_set (now, "channel", json_object_get (event, "channel"));
+    snprintf (key, sizeof key, "%.60s:%.60s", channel, ts);
+    if (!*s_text (now, "thread_ts") && json_object_get (who->threads, key))
+        json_object_set_new (now, "thread_ts", json_string (ts));
+    return now;
+}
+
+//  It is told, too, when a preview of a link has come: then the text is the same
+static void
+s_read_edit (
+    const json_t *payload, const json_t *event, const argos_sl_who_t *who, argos_sl_in_t *in)
+{
+    const json_t *before = json_object_get (event, "previous_message");
+    const json_t *edited = json_object_get (json_object_get (event, "message"), "edited");
+    in->why = "edited";
+    if (!json_is_object (edited) ||
+        strcmp (s_text (before, "text"), s_text (json_object_get (event, "message"), "text")) == 0)
+        return;
+    json_t *now = s_changed (event, who);
+    s_read_message (payload, now, who, in);
+    json_decref (in->files);
+    in->files = NULL;
+    in->begins = false;
+    if (in->message && !argos_edit_make (in->message, s_text (edited, "ts"))) {
+        json_decref (in->message);
+        in->message = NULL;
+        in->why = "edited";
+    }
+    json_decref (now);
+}
+
+//  In channels only those on what we have said
+static void
+s_read_reaction (
+    const json_t *payload, const json_t *event, const argos_sl_who_t *who, argos_sl_in_t *in)
+{
+    const json_t *item = json_object_get (event, "item");
+    const char *channel = s_text (item, "channel"), *ts = s_text (item, "ts");
+    const char *user = s_text (event, "user"), *emoji = s_text (event, "reaction");
+    const char *team = s_text (payload, "team_id");
+    in->why = "no_reaction";
+    if (!*channel || !*ts || !*user || !*emoji || strcmp (user, who->user) == 0 ||
+        (*channel != 'D' && strcmp (s_text (event, "item_user"), who->user) != 0))
+        return;
+    json_t *body = json_pack (
+        "{s:o,s:s}", "source", s_source (who, team, channel, "", user), "message_id", ts);
+    in->message = s_message (who, s_text (payload, "api_app_id"), team, ts, body);
+    argos_edit_reaction (in->message, emoji, strcmp (s_text (event, "type"), "reaction_added") == 0,
+        s_text (event, "event_ts"));
+    in->why = NULL;
+}
+
+static void
+s_read_event (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *in)
+{
+    const json_t *event = json_object_get (payload, "event");
+    const char *type = s_text (event, "type");
+    if (strcmp (type, "reaction_added") == 0 || strcmp (type, "reaction_removed") == 0)
+        s_read_reaction (payload, event, who, in);
+    else if (strcmp (s_text (event, "subtype"), "message_changed") == 0)
+        s_read_edit (payload, event, who, in);
+    else
+        s_read_message (payload, event, who, in);
 }
 
 //  ------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 //
 //  Invariant: at most one getUpdates is under way, and the next one confirms only what is stored.
 //  409 is waited out, longer than the server holds a poll; a token that is no good is looked at
-//  every five minutes. Limits: polls of 50 s, given up after 65.
+//  every five minutes. Limits: polls of 45 s, given up after 57, so
+//  that one whose connection is dead is noticed within a minute.
 
 #include "argos_telegram_priv.h"
 
@@ -15,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POLL_S 50              //  The server holds a poll so long
-#define POLL_MS 65000          //  And we wait for it
+#define POLL_S 45              //  The server holds a poll so long
+#define POLL_MS 57000          //  And we wait for it
 #define HOLD_MS 900            //  Until we look whether an album is whole
 #define HOLD_MAX_MS 3000       //  Then it is
 #define CONFLICT_MS 20000      //  First wait for another poller to go, 10 s more each time
@@ -141,15 +142,23 @@ s_on_updates (void *arg, const tg_answer_t *answer)
         tg_fail (self, answer, "getUpdates", tg_poll);
 }
 
+//  What we want to hear of: Telegram keeps to the list that it was told last, by whomever
+
+static json_t *
+s_allowed (void)
+{
+    return json_pack ("[s,s,s,s,s,s]", "message", "edited_message", "channel_post",
+        "edited_channel_post", "callback_query", "message_reaction");
+}
+
 void
 tg_poll (void *arg)
 {
     telegram_t *self = arg;
     bool stale = self->offset_at && argos_shell_wall () - self->offset_at > STALE_MS;
     bool look = self->held_since > 0;
-    json_t *params = json_pack ("{s:i,s:i,s:[s,s,s,s,s,s,s]}", "timeout", look ? 0 : POLL_S,
-        "limit", FETCH_MAX, "allowed_updates", "message", "edited_message", "channel_post",
-        "edited_channel_post", "callback_query", "message_reaction", "my_chat_member");
+    json_t *params = json_pack ("{s:i,s:i,s:o}", "timeout", look ? 0 : POLL_S, "limit", FETCH_MAX,
+        "allowed_updates", s_allowed ());
     if (self->offset && !stale)
         json_object_set_new (params, "offset", json_integer (self->offset));
     if (!tg_api (self, "getUpdates", params, false, POLL_MS, s_on_updates, self))
@@ -202,8 +211,8 @@ s_set_webhook (telegram_t *self)
         argos_adapter_problem (self->adapter, reason);
         return;
     }
-    json_t *params = json_pack ("{s:O,s:s,s:[s,s,s]}", "url", url, "secret_token", secret,
-        "allowed_updates", "message", "channel_post", "callback_query");
+    json_t *params = json_pack (
+        "{s:O,s:s,s:o}", "url", url, "secret_token", secret, "allowed_updates", s_allowed ());
     explicit_bzero (secret, strlen (secret));
     free (secret);
     tg_api (self, "setWebhook", params, false, 0, s_on_webhook, self);

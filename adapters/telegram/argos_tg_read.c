@@ -7,6 +7,7 @@
 
 #include "argos_tg_read.h"
 
+#include "argos_edit.h"
 #include "argos_setting.h"
 #include "argos_text.h"
 #include "argos_tg_text.h"
@@ -269,6 +270,21 @@ s_message (
         "body", body);
 }
 
+//  Of a text that its client has cut, or of words that are ours (a place that moves), an edit does
+//  not say what the whole is.
+
+static void
+s_make_edit (const json_t *message, bool written, argos_tg_in_t *in)
+{
+    char when[32];
+    snprintf (when, sizeof when, "%" PRId64, s_int (message, "edit_date"));
+    if (written && !in->whole && argos_edit_make (in->message, when))
+        return;
+    argos_tg_in_clear (in);
+    in->why = "edited";
+    in->whole = false;
+}
+
 static void
 s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t *in)
 {
@@ -280,7 +296,7 @@ s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t 
     argos_tg_said_t said = argos_tg_said (words ? words : written,
         json_object_get (message, text ? "entities" : "caption_entities"), who);
     in->why = s_not_for_us (who, message, &said);
-    in->loose = in->why && strcmp (in->why, "not_addressed") == 0 &&
+    in->loose = !in->edited && in->why && strcmp (in->why, "not_addressed") == 0 &&
                 *s_text (message, "media_group_id") && json_array_size (files);
     if (in->loose)
         in->why = NULL;
@@ -296,10 +312,13 @@ s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t 
         in->message = s_message (who, source, s_int (json_object_get (message, "chat"), "id"),
             s_text (body, "message_id"), body);
         in->kind = ARGOS_TG_MESSAGE;
-        in->group = s_text (message, "media_group_id");
         in->whole = text && argos_tg_units (written) >= CUT_UNITS && *written != '/';
+        if (in->edited)
+            s_make_edit (message, *written, in);
+        else
+            in->group = s_text (message, "media_group_id");
     }
-    if (!in->why && json_array_size (files))
+    if (!in->why && !in->edited && json_array_size (files))
         in->files = json_incref (files);
     json_decref (files);
     free (words);
@@ -350,20 +369,77 @@ s_read_button (const json_t *query, const argos_tg_who_t *who, argos_tg_in_t *in
     in->message = s_message (who, source, in->chat, what, body);
 }
 
+//  ------------------------------------------------------------------------------------------------
+//  A reaction
+
+static const char *
+s_emoji (const json_t *reaction)
+{
+    const char *custom = s_text (reaction, "custom_emoji_id");
+    return *custom ? custom : s_text (reaction, "emoji");
+}
+
+//  The first emoji of one list that is not in the other, "" = there is none.
+
+static const char *
+s_emoji_only_in (const json_t *list, const json_t *other)
+{
+    size_t i, j;
+    const json_t *one, *two;
+    json_array_foreach (list, i, one) {
+        bool known = false;
+        json_array_foreach (other, j, two)
+            known = known || strcmp (s_emoji (one), s_emoji (two)) == 0;
+        if (!known && *s_emoji (one))
+            return s_emoji (one);
+    }
+    return "";
+}
+
+//  Telegram does not say whose message it is: of groups only those that are wholly for us.
+
+static void
+s_read_reaction (const json_t *event, const argos_tg_who_t *who, argos_tg_in_t *in)
+{
+    const json_t *chat = json_object_get (event, "chat"), *user = json_object_get (event, "user");
+    const json_t *before = json_object_get (event, "old_reaction");
+    const json_t *after = json_object_get (event, "new_reaction");
+    const char *put = s_emoji_only_in (after, before), *taken = s_emoji_only_in (before, after);
+    argos_tg_said_t said = { 0 };
+    char what[32], when[32];
+    snprintf (what, sizeof what, "%" PRId64, s_int (event, "message_id"));
+    snprintf (when, sizeof when, "%" PRId64, s_int (event, "date"));
+    in->why = !s_int (chat, "id") || !s_int (user, "id") || !(*put || *taken)
+                  ? "no_reaction"
+                  : s_not_for_us (who, event, &said);
+    if (in->why)
+        return;
+    json_t *source = s_source (who, event, user);
+    json_t *body = json_pack ("{s:o,s:s}", "source", source, "message_id", what);
+    in->message = s_message (who, source, s_int (chat, "id"), what, body);
+    argos_edit_reaction (in->message, *put ? put : taken, *put, when);
+    in->kind = ARGOS_TG_MESSAGE;
+}
+
 void
 argos_tg_read (const json_t *update, const argos_tg_who_t *who, argos_tg_in_t *ret_in)
 {
-    static const char *const members[] = { "message", "channel_post", NULL };
+    static const struct {
+        const char *name; //  Of a member of the update
+        bool edited;      //  Of the message in it
+    } members[] = { { "message", false }, { "channel_post", false }, { "edited_message", true },
+        { "edited_channel_post", true } };
     *ret_in = (argos_tg_in_t){ .why = "unknown", .group = "", .query = "" };
-    for (const char *const *name = members; *name; name++)
-        if (json_object_get (update, *name)) {
-            s_read_any (json_object_get (update, *name), who, ret_in);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (json_object_get (update, members[i].name)) {
+            ret_in->edited = members[i].edited;
+            s_read_any (json_object_get (update, members[i].name), who, ret_in);
             return;
         }
     if (json_object_get (update, "callback_query"))
         s_read_button (json_object_get (update, "callback_query"), who, ret_in);
-    else if (json_object_get (update, "edited_message"))
-        ret_in->why = "edited"; //  What was said has been heard
+    else if (json_object_get (update, "message_reaction"))
+        s_read_reaction (json_object_get (update, "message_reaction"), who, ret_in);
 }
 
 void

@@ -37,6 +37,7 @@ typedef struct {
     int64_t chat, message_id;   //  Of a button's message
     bool loose;                 //  A part of an album that addresses nobody by itself
     bool whole;                 //  A text so long that its client may have cut it here
+    bool edited;                //  It was said before, and has another text now
     int64_t old_chat, new_chat; //  Of a migration
 } argos_tg_in_t;
 

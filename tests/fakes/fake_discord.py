@@ -23,6 +23,7 @@ BOT, GUILD, CHANNEL, VOICE, FORUM = "1500000000000000001", "1200000000000000001"
 OWN_ROLE = "1200000000000000077"
 ANA, BEN = "1100000000000000001", "1100000000000000002"
 MESSAGE_CONTENT, GUILD_MESSAGES, DIRECT_MESSAGES = 1 << 15, 1 << 9, 1 << 12
+GUILD_REACTIONS, DIRECT_REACTIONS = 1 << 10, 1 << 13
 
 
 class Refused(Exception):
@@ -96,6 +97,28 @@ class FakeDiscord(wire.Fake):
             return entry["id"]
         return self.call(run())
 
+    def edit(self, channel, id_, text=None, times=1):
+        """A person changes what was said; without a text only a preview of a link has come."""
+        entry = self.messages[channel, id_]
+        if text is not None:
+            entry.update(content=text, edited_timestamp=f"2026-01-01T00:00:{len(self.messages) % 60:02}.000000+00:00")
+
+        async def run():
+            for _ in range(times):
+                await self.dispatch("MESSAGE_UPDATE", entry)
+        self.call(run())
+
+    def put_emoji(self, user, channel, id_, emoji, on=True):
+        entry = self.messages[channel, id_]
+        event = {"user_id": user, "channel_id": channel, "message_id": id_, "emoji": {"id": None, "name": emoji}, "burst": False, "type": 0}
+        if self.channels[channel]["type"] != 1:
+            event["guild_id"] = GUILD
+        if on:
+            event.update(message_author_id=entry["author"]["id"], burst_colors=[])
+            if "guild_id" in event:
+                event["member"] = {"user": self.users[user], "roles": []}
+        self.call(self.dispatch("MESSAGE_REACTION_ADD" if on else "MESSAGE_REACTION_REMOVE", event))
+
     def file(self, name, data, kind="text/plain"):
         id_ = self.new_id()
         self.files[id_] = data
@@ -126,7 +149,10 @@ class FakeDiscord(wire.Fake):
             if session.gone:
                 continue
             shown = data
-            if kind == "MESSAGE_CREATE":
+            if kind.startswith("MESSAGE_REACTION"):
+                if not session.intents & (GUILD_REACTIONS if "guild_id" in data else DIRECT_REACTIONS):
+                    continue
+            elif kind in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
                 if not session.intents & (GUILD_MESSAGES if "guild_id" in data else DIRECT_MESSAGES):
                     continue
                 called = any(user["id"] == BOT for user in data["mentions"])
@@ -392,11 +418,12 @@ class FakeDiscord(wire.Fake):
         after = int(request.query.get("after", 0))
         return 200, [m for (c, i), m in list(self.messages.items())[::-1] if c == channel and int(i) > after][:limit], {}
 
-    def patch_message(self, request, channel, id_):
+    async def patch_message(self, request, channel, id_):
         entry = self.own(channel, id_)
         body = request.json()
         self.check_content({"content": entry["content"], **body})
         entry.update({name: body[name] for name in ("content", "components") if name in body}, edited_timestamp="2026-01-01T00:00:01+00:00")
+        await self.dispatch("MESSAGE_UPDATE", entry)
         return 200, entry, {}
 
     def delete_message(self, request, channel, id_):

@@ -98,6 +98,27 @@ class FakeSlack(wire.Fake):
             "command": command, "text": text, "channel_id": channel, "channel_name": "x", "user_id": user, "user_name": "x", "team_id": TEAM,
             "api_app_id": APP, "response_url": f"{self.url}/response", "trigger_id": f"{self.ts()}.x"}, True))
 
+    async def changed(self, channel, before, message):
+        await self.event({"type": "message", "subtype": "message_changed", "hidden": True, "channel": channel, "ts": self.ts(),
+                          "channel_type": "im" if channel.startswith("D") else "channel", "message": dict(message), "previous_message": before})
+
+    def edit(self, channel, ts, text, edited=True, times=1):
+        """A person changes what was said; the same text: a preview of a link has come."""
+        message = self.messages[channel, ts]
+        before = dict(message)
+        message["text"] = text
+        if edited:
+            message["edited"] = {"user": message["user"], "ts": self.ts()}
+
+        async def run():
+            for _ in range(times):
+                await self.changed(channel, before, message)
+        self.call(run())
+
+    def react(self, user, channel, ts, name, on=True):
+        self.tell({"type": "reaction_added" if on else "reaction_removed", "user": user, "reaction": name, "event_ts": self.ts(),
+                   "item": {"type": "message", "channel": channel, "ts": ts}, "item_user": self.messages[channel, ts]["user"]})
+
     def press(self, user, channel, message, value):
         self.call(self.envelope("interactive", {
             "type": "block_actions", "user": {"id": user, "team_id": TEAM}, "team": {"id": TEAM}, "api_app_id": APP,
@@ -281,7 +302,9 @@ class FakeSlack(wire.Fake):
             raise Refused("cant_update_message")
         if len(args.get("text", "")) > 4000:
             raise Refused("msg_too_long")
-        message["text"] = args.get("text", "")
+        before = dict(message)
+        message.update(text=args.get("text", ""), edited={"user": BOT, "ts": self.ts()})
+        await self.changed(channel, before, message)
         return {"channel": channel, "ts": args["ts"], "text": message["text"]}
 
     async def api_chat_delete(self, args):

@@ -677,6 +677,21 @@ class FakeTelegram(wire.Fake):
         self.update("message", message, bot)
         return message
 
+    def edit(self, chat_id, message, text, edit_date=1767225700):
+        """A person changes what was said; text may be as it was (a preview of a link has come)."""
+        changed = {**message, "text": text, "edit_date": edit_date}
+        self.chats[chat_id].messages[message["message_id"]] = changed
+        self.update("edited_message", changed)
+        return changed
+
+    def react(self, chat_id, message_id, old, new, user_id=None):
+        """A person's emojis on a message were these, and are those now."""
+        chat = self.chats[chat_id]
+        user = chat.user or {"id": user_id or 5001, "is_bot": False, "first_name": "Ana"}
+        emojis = lambda names: [{"type": "emoji", "emoji": name} for name in names]  # noqa: E731
+        self.update("message_reaction", {"chat": chat.json(), "message_id": message_id, "user": user, "date": 1767225800,
+                                         "old_reaction": emojis(old), "new_reaction": emojis(new)})
+
     def press(self, chat_id, message_id, data, user_id=None, bot=None):
         """A person presses a button of a message; returns the id of the query."""
         chat, query = self.chats[chat_id], f"q{self.count()}"

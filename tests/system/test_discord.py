@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import BUILD
+from edits import Events, Gate
 from test_adapter_pyzmq import Peer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
@@ -140,6 +141,31 @@ def test_zombie_is_noticed(daemon, discord):
     discord.zombie = False
     answered(discord, direct, "You said: who hears me")
     assert daemon.stop() == 0
+
+
+def test_edits_and_reactions(ready, discord):
+    """What waits is answered as it is now; previews and our own edits are nothing; an edit of what began a thread belongs there; reactions are told."""
+    direct, gate = discord.direct(ANA), Gate(ready.home)
+    with Events(ready) as events:
+        discord.say(ANA, direct, gate.words)
+        waiting = discord.say(ANA, direct, "old words")
+        discord.edit(direct, waiting, "new words", times=2)
+        discord.edit(direct, waiting)
+        assert events.next()["message"] == "new words"
+        gate.open()
+        answered(discord, direct, "You said: new words")
+        assert not any("old words" in text for text in discord.texts(direct))
+        asked = discord.say(ANA, CHANNEL, f"<@{BOT}> hello")
+        answered(discord, asked, "You said: [Ana] hello")
+        discord.edit(CHANNEL, asked, f"<@{BOT}> too late")
+        told = events.next()
+        assert told["message"] == "too late" and told["thread_id"] == asked and "run_id" not in told
+        ours = next(id_ for (channel, id_), entry in discord.messages.items() if channel == direct and entry["author"]["id"] == BOT)
+        discord.put_emoji(ANA, CHANNEL, asked, "😀")
+        discord.put_emoji(ANA, direct, ours, "👍")
+        discord.put_emoji(ANA, direct, waiting, "👍", on=False)
+        told = [events.next() for _ in range(2)]
+        assert [(event["message_id"], event["state"]) for event in told] == [(ours, "added"), (waiting, "removed")]
 
 
 def test_sends_that_fail(ready, discord):

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from conftest import BUILD, wait_until
+from edits import Events, Gate
 from test_adapter_pyzmq import Peer
 from test_cli import argos
 
@@ -99,6 +100,31 @@ def test_connections_take_over(ready, slack):
     slack.until(lambda: slack.numbers == 4)
     slack.say(ANA, direct, "in the end")
     answered(slack, direct, "You said: in the end")
+
+
+def test_edits_and_reactions(ready, slack):
+    """What waits is answered as it is now; previews and our own edits are nothing; an edit of what began a thread belongs there; reactions are told."""
+    direct, gate = slack.direct(ANA), Gate(ready.home)
+    with Events(ready) as events:
+        slack.say(ANA, direct, gate.words)
+        waiting = slack.say(ANA, direct, "old words")
+        slack.edit(direct, waiting, "new words", times=2)
+        slack.edit(direct, waiting, "new words", edited=False)
+        assert events.next()["message"] == "new words"
+        gate.open()
+        answered(slack, direct, "You said: new words")
+        assert not any("old words" in text for text in slack.texts(direct))
+        asked = slack.say(ANA, CHANNEL, f"<@{BOT}> hello")
+        answered(slack, CHANNEL, "You said: [Ana] hello", thread=asked)
+        slack.edit(CHANNEL, asked, f"<@{BOT}> too late")
+        told = events.next()
+        assert told["message"] == "too late" and told["thread_id"] == asked and "run_id" not in told
+        ours = next(ts for (channel, ts), message in slack.messages.items() if channel == direct and message["user"] == BOT)
+        slack.react(ANA, CHANNEL, asked, "grin")
+        slack.react(ANA, direct, ours, "thumbsup")
+        slack.react(ANA, direct, waiting, "thumbsup", on=False)
+        told = [events.next() for _ in range(2)]
+        assert [(event["message_id"], event["state"]) for event in told] == [(ours, "added"), (waiting, "removed")]
 
 
 def test_sends_that_fail(ready, slack):

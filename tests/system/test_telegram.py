@@ -15,6 +15,7 @@ import uuid
 import pytest
 
 from conftest import BUILD, Argosd, own_settings, wait_until
+from edits import Events, Gate
 from test_adapter_pyzmq import Peer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
@@ -160,6 +161,37 @@ def test_what_is_edited_is_not_heard_twice(ready, telegram):
     telegram.say(ANA, "second")
     telegram.wait_text(ANA, "You said: second")
     assert len(telegram.texts(ANA)) == 2
+
+
+def test_a_message_that_waits_is_answered_as_it_was_edited(ready, telegram):
+    gate = Gate(ready.home)
+    with Events(ready) as events:
+        telegram.say(ANA, gate.words)
+        waiting = telegram.say(ANA, "old words")
+        album = telegram.keep_file(b"\xff\xd8", "p.jpg", "image/jpeg")
+        photo = telegram.say(ANA, caption="a cat", photo=[{"file_id": album, "file_unique_id": "u", "file_size": 2, "width": 9, "height": 9}])
+        telegram.duplicate = 1
+        telegram.edit(ANA, waiting, "new words")
+        telegram.duplicate = 0
+        telegram.update("edited_message", {**photo, "caption": "a dog", "edit_date": 2})
+        for message, text in ((waiting, "new words"), (photo, "a dog")):
+            assert events.next(str(message["message_id"]))["message"] == text
+        gate.open()
+        whole(telegram, ANA, "You said: new words")
+        assert "photo.jpg" in whole(telegram, ANA, "You said: a dog")["text"]
+        assert not any("old words" in text or "a cat" in text for text in telegram.texts(ANA))
+
+
+def test_reactions_are_told(ready, telegram):
+    telegram.say(ANA, "hello")
+    answer = telegram.wait_text(ANA, "You said: hello")["message_id"]
+    with Events(ready) as events:
+        telegram.react(ANA, answer, [], ["👍"])
+        telegram.react(ANA, answer, ["👍"], ["❤"])
+        telegram.react(ANA, answer, ["❤"], [])
+        told = [events.next(str(answer)) for _ in range(3)]
+    assert [(event["emoji"], event["state"]) for event in told] == [("👍", "added"), ("❤", "added"), ("❤", "removed")]
+    assert all(event["user_id"] == str(ANA) for event in told)
 
 
 def test_an_update_that_comes_twice_is_one_message(ready, telegram):

@@ -111,7 +111,8 @@ parts_tell_of_sessions (void **state)
         char told[256] = "";
         size_t index;
         json_t *event, *parts = json_loads (rows[i].parts, 0, NULL);
-        json_t *events = argos_gateway_events (NULL, "before", parts);
+        const argos_gateway_case_t gateway = { .id = "m1" };
+        json_t *events = argos_gateway_events (&gateway, "before", parts);
         json_array_foreach (events, index, event)
             snprintf (told + strlen (told), sizeof told - strlen (told), "%s %s;",
                 json_string_value (json_object_get (event, "event")),

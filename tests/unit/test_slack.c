@@ -31,6 +31,15 @@ typedef struct {
     const char *expected; //  Of the message, its body and its source, as far as given
 } s_case_t;
 
+#define CHANGED(channel, user, ts, text, more)                                                     \
+    "{\"channel\":\"" channel                                                                      \
+    "\",\"subtype\":\"message_changed\",\"user\":null,\"previous_message\":"                       \
+    "{\"text\":\"hi\"},\"message\":{\"user\":\"" user "\",\"ts\":\"" ts "\",\"text\":\"" text      \
+    "\"," more "}}"
+#define REACTION(type, channel, whose)                                                             \
+    "{\"type\":\"" type "\",\"reaction\":\"eyes\",\"event_ts\":\"3.3\",\"item_user\":\"" whose     \
+    "\",\"item\":{\"type\":\"message\",\"channel\":\"" channel "\",\"ts\":\"0.5\"}}"
+
 static const s_case_t cases[] = {
     { "mention", "{\"text\":\"<@UBOT> hi\"}", "{}", NULL,
         "{\"text\":\"hi\",\"chat_type\":\"thread\",\"chat_id\":\"C1\",\"thread_id\":\"1.1\","
@@ -62,10 +71,26 @@ static const s_case_t cases[] = {
         "{\"user\":null,\"bot_id\":\"B1\",\"subtype\":\"bot_message\",\"text\":\"hi\"}", "{}",
         "own", NULL },
     { "other bot", "{\"bot_id\":\"B2\",\"text\":\"<@UBOT> hi\"}", "{}", NULL, "{\"is_bot\":true}" },
-    { "changed", "{\"subtype\":\"message_changed\",\"text\":\"<@UBOT> hi\"}", "{}", "notice",
+    { "changed to what is missing", "{\"subtype\":\"message_changed\",\"text\":\"<@UBOT> hi\"}",
+        "{}", "edited", NULL },
+    { "changed", CHANGED ("C1", "U1", "0.5", "<@UBOT> ho", "\"edited\":{\"ts\":\"2.2\"}"), "{}",
+        NULL,
+        "{\"text\":\"ho\",\"chat_type\":\"thread\",\"thread_id\":\"0.5\","
+        "\"edits\":\"slack.main:A1:T1:C1:0.5\"}" },
+    { "a preview", CHANGED ("D1", "U1", "1.1", "hi", "\"edited\":{\"ts\":\"2.2\"}"), "{}", "edited",
         NULL },
+    { "not by a person", CHANGED ("D1", "U1", "1.1", "ho", "\"x\":1"), "{}", "edited", NULL },
+    { "changed to a command", CHANGED ("D1", "U1", "1.1", "!stop", "\"edited\":{\"ts\":\"2.2\"}"),
+        "{}", "edited", NULL },
+    { "changed by us", CHANGED ("D1", "UBOT", "1.1", "ho", "\"edited\":{\"ts\":\"2.2\"}"), "{}",
+        "own", NULL },
     { "joined", "{\"subtype\":\"channel_join\",\"text\":\"<@UBOT> hi\"}", "{}", "notice", NULL },
-    { "reaction", "{\"type\":\"reaction_added\"}", "{}", "event", NULL },
+    { "reaction to nothing", "{\"type\":\"reaction_added\"}", "{}", "no_reaction", NULL },
+    { "reaction", REACTION ("reaction_added", "C1", "UBOT"), "{}", NULL,
+        "{\"text\":\"\",\"message_id\":\"0.5\",\"reaction\":{\"emoji\":\"eyes\",\"on\":true}}" },
+    { "and gone", REACTION ("reaction_removed", "D1", "U1"), "{}", NULL,
+        "{\"chat_type\":\"dm\",\"reaction\":{\"emoji\":\"eyes\",\"on\":false}}" },
+    { "to somebody else", REACTION ("reaction_added", "C1", "U2"), "{}", "no_reaction", NULL },
     { "command in a thread", "{\"channel\":\"D1\",\"text\":\"!status now\"}", "{}", NULL,
         "{\"text\":\"/status now\",\"message_type\":\"command\"}" },
     { "no command", "{\"channel\":\"D1\",\"text\":\"!important\"}", "{}", NULL,

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,67 @@ test_whom_a_group_addresses (void **state)
     }
 }
 
+//  Of what Ana does in her chat: why it is nothing, "" = it is; id, edits, emoji in target.
+
+static void
+test_what_is_done_to_a_message (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *update; //  Without braces; # stands for chat and sender
+        const char *edits;  //  Of the message, "" = it is none
+        const char *emoji;  //  Of the reaction, "" = it is none
+        bool on;            //  Of the reaction
+        const char *why;    //  It is nothing
+    } rows[] = {
+        { "'edited_message':{'message_id':5,#,'edit_date':9,'text':'new'}", "telegram.main:7:5", "",
+            false, "" },
+        { "'edited_message':{'message_id':5,#,'edit_date':9,'text':'/new'}", "", "", false,
+            "edited" },
+        { "'edited_message':{'message_id':5,#,'edit_date':9,'location':{'latitude':1,"
+          "'longitude':2}}",
+            "", "", false, "edited" },
+        { "'edited_message':{'message_id':5,#,'edit_date':9,'caption':'a dog','photo':[{'file_id':"
+          "'f'}]}",
+            "telegram.main:7:5", "", false, "" },
+        { "'message_reaction':{'message_id':5,#,'date':9,'old_reaction':[],'new_reaction':[{'type':"
+          "'emoji','emoji':'x'}]}",
+            "", "x", true, "" },
+        { "'message_reaction':{'message_id':5,#,'date':9,'old_reaction':[{'type':'emoji','emoji':"
+          "'x'}],'new_reaction':[]}",
+            "", "x", false, "" },
+        { "'message_reaction':{'message_id':5,#,'date':9,'old_reaction':[],'new_reaction':[]}", "",
+            "", false, "no_reaction" },
+        { "'message_reaction':{'message_id':5,'chat':{'id':7,'type':'private'},'date':9,"
+          "'old_reaction':[],'new_reaction':[{'emoji':'x'}]}",
+            "", "", false, "no_reaction" },
+    };
+    static const char who_and_where[] = "'chat':{'id':7,'type':'private'},'from':{'id':7},'user':"
+                                        "{'id':7}";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        const char *mark = strchr (rows[i].update, '#');
+        int before = mark ? (int) (mark - rows[i].update) : (int) strlen (rows[i].update);
+        snprintf (text, sizeof text, "{'update_id':1,%.*s%s%s}", before, rows[i].update,
+            mark ? who_and_where : "", mark ? mark + 1 : "");
+        json_t *update = s_json (text);
+        argos_tg_who_t who = { .account = "main", .id = 99, .username = "my_bot" };
+        argos_tg_in_t in;
+        argos_tg_read (update, &who, &in);
+        const json_t *body = json_object_get (in.message, "body");
+        const json_t *reaction = json_object_get (body, "reaction");
+        const char *edits = json_string_value (json_object_get (body, "edits"));
+        const char *emoji = json_string_value (json_object_get (reaction, "emoji"));
+        assert_string_equal (in.kind == ARGOS_TG_NOTHING ? in.why : "", rows[i].why);
+        assert_string_equal (edits ? edits : "", rows[i].edits);
+        assert_string_equal (emoji ? emoji : "", rows[i].emoji);
+        assert_int_equal (json_is_true (json_object_get (reaction, "on")), rows[i].on);
+        assert_null (in.files);
+        argos_tg_in_clear (&in);
+        json_decref (update);
+    }
+}
+
 static void
 test_what_refusals_mean (void **state)
 {
@@ -166,6 +228,7 @@ int
 main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (test_whom_a_group_addresses),
+        cmocka_unit_test (test_what_is_done_to_a_message),
         cmocka_unit_test (test_what_refusals_mean), cmocka_unit_test (test_places_in_a_text) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

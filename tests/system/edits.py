@@ -1,0 +1,48 @@
+"""What tests of edits and reactions share: a turn that stands, so that what is said next waits, and what hooks hear."""
+import json
+import os
+
+from conftest import wait_until
+from test_adapter_pyzmq import Peer
+
+
+class Gate:
+    """`words` are a message whose turn stands in a tool until the gate is opened."""
+
+    def __init__(self, home):
+        self.path = home / "gate"
+        os.mkfifo(self.path)
+        self.words = "!tool terminal " + json.dumps({"command": f"cat {self.path}"})
+
+    def open(self):
+        def written():
+            try:
+                pipe = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)  # Fails until the tool reads it
+            except OSError:
+                return False
+            os.write(pipe, b"opened")
+            os.close(pipe)
+            return True
+        wait_until(written)
+
+
+class Events:
+    """What is told of messages that are none (docs/hooks.md)."""
+
+    def __init__(self, daemon):
+        self.peer = Peer(daemon.endpoint, "ops.events", daemon.operator)
+        self.peer.send({"type": "credit"}, {"messages": 10_000, "bytes": 100_000_000})
+        self.peer.send({"type": "subscribe", "id": "s1", "to": "topic:hook.events"}, {"from": 0})
+
+    def next(self, about=None):
+        """The next one, of all that there are, or of those about a message of the platform."""
+        while True:
+            body = self.peer.receive(lambda header, _: header["type"] == "hook.event")[2]
+            if body["event"].startswith("message:") and about in (None, body["message_id"]):
+                return body
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.peer.close()
