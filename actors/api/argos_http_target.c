@@ -83,7 +83,7 @@ void
 argos_http_target (argos_http_req_t *req, const char *target)
 {
     const char *param;
-    size_t size;
+    size_t size = 0;
     char *query = strchr (target, '?'); //  In the memory of the connection, which is not constant
     req->too_long = s_is_long (target, query);
     if (req->too_long && query)

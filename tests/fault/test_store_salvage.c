@@ -116,11 +116,12 @@ s_table (void *arg, const argos_store_salvage_t *table)
 static const argos_store_salvage_t *
 s_said (const self_t *self, const char *name)
 {
-    for (size_t i = 0; i < self->count; i++)
-        if (strcmp (self->tables[i].name, name) == 0)
-            return &self->tables[i];
-    fail_msg ("nothing was said of %s", name);
-    return NULL;
+    size_t i = 0;
+    while (i < self->count && strcmp (self->tables[i].name, name) != 0)
+        i++;
+    if (i == self->count)
+        fail_msg ("nothing was said of %s", name);
+    return &self->tables[i];
 }
 
 static void
