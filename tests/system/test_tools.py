@@ -9,7 +9,8 @@ Where the acceptance text is shown, by number:
     C.9 180, 181    tests/unit/test_terminal_args.c
     C.9 182-184, 186  tests/actor/test_terminal.c, tests/unit/test_output.c (183: no rewriting, adr/0022)
     C.9 185         tests/actor/test_terminal.c (allow-list of the environment)
-    C26             test_the_shell_goes_on_where_it_was_and_files_are_found_from_there, tests/unit/test_terminal_args.c
+    C26             test_the_shell_goes_on_where_it_was_and_files_are_found_from_there, test_a_shell_outlives_its_agent_but_not_its_session,
+                    tests/unit/test_terminal_args.c
     E.12 1-3, 6     tests/unit/test_reads.c; below: test_a_task_is_told..., test_some_files_are_neither...
     E.12 4, 5       tests/unit/test_patch.c, tests/fuzz/fuzz_patch.c; below: test_files_are_read_written_changed_and_found
     E.12 7          tests/unit/test_approval.c (paths); below: test_some_files_are_neither..., test_each_session_works_in...
@@ -32,7 +33,7 @@ import uuid
 
 import pytest
 
-from conftest import ROOT
+from conftest import BUILD, PLACEMENT, ROOT, wait_until
 
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import argos  # noqa: E402
@@ -264,6 +265,28 @@ def test_the_shell_goes_on_where_it_was_and_files_are_found_from_there(chat, hom
     assert '"exit_code_meaning":"no match"' in chat.tool("terminal", command="grep zzz /dev/null")
     assert "background=true" in chat.tool("terminal", command="nohup sleep 100")
     assert chat.tool("terminal", command="env").count("API_KEY") == 0
+
+
+@pytest.mark.skipif(PLACEMENT == "nodes", reason="its file is in the folder of the node")
+def test_a_shell_outlives_its_agent_but_not_its_session(chat, argosd, home):
+    """A.8 31, 67: a soft release closes nothing of the task, its end closes the shell."""
+    own, shells = Chat(chat.peer, "shell"), home / "shells"
+    before = set(shells.iterdir()) if shells.exists() else set()
+    own.tool("terminal", command=f"cd {home}; export WORD=kept")
+    files = set(shells.iterdir()) - before
+    assert files
+    agents = [str(BUILD / "argos"), "--home", str(argosd.home), "agents"]
+
+    def newest():
+        listed = json.loads(subprocess.run([*agents, "list", "--json"], capture_output=True, check=True, timeout=20).stdout)
+        return next((agent["session"] for cache in listed["caches"] for agent in cache["agents"][:1] if not agent["running"]), None)
+
+    subprocess.run([*agents, "evict", wait_until(newest)], capture_output=True, check=True, timeout=20)
+    assert f"{home}\\nkept" in own.tool("terminal", command='pwd; echo "$WORD"')
+    own.say("/new")
+    assert all(file.exists() for file in files)
+    own.say("approve")
+    wait_until(lambda: not any(file.exists() for file in files))
 
 
 def test_the_floor_is_asked_by_the_tool_itself(chat, argosd):

@@ -1,11 +1,16 @@
 //  The cache of agents: found again, growth, silence, memory. The names carry the numbers of the
-//  cases.
+//  cases (A.8); 1 to 6, 36 to 50 and 58 are in test_cache_signature.c, 51 to 61, 63 and 67 in
+//  test_cache_turn.c.
 //
 //  By construction: 13 (what is set anew at each turn is not part of an entry), 19 (the list is
 //  always ordered), 24 (an agent that is being built is no entry), 62 and 64 (there is no provider
 //  of memory to be told of an end: notes are records of the store), 65 (tools are offers; another
-//  set of them is another signature: 42, 48). 29, 31, 32, 34 are in tests/system/test_cache.py, 66
-//  is test_nothing_happens_for_too_long of tests/system/test_provider_faults.py.
+//  set of them is another signature: 42, 48).
+//
+//  With everything around it, in tests/system/test_cache.py: 7 and 59 (two turns), 10 and 60, 16,
+//  23, 28 and 29 (eight peers), 17 and 25, 31, 32, 34 and 67 (what tools hold; a shell:
+//  test_tools.py). 66 is test_nothing_happens_for_too_long and
+//  test_without_a_warning_there_is_none_66 of tests/system/test_provider_faults.py.
 
 #include "cache_kit.h"
 
