@@ -211,6 +211,7 @@ s_agent_destroy (agent_t **self_p)
     json_decref (self->prompt);
     json_decref (self->prompt_settings);
     json_decref (self->photos);
+    json_decref (self->futile);
     free (self);
     *self_p = NULL;
 }

@@ -11,15 +11,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHRINK 3 //  Each further time in a turn so many times fewer messages are kept
+#define FUTILE_MS 600000 //  Until a conversation is tried again that was not made smaller by itself
+#define FAILED_MS 60000  //  The same when its summary has failed
+#define FUTILE_MAX 256   //  Conversations of which that is known
+#define SHRINK 3         //  Each further time in a turn so many times fewer messages are kept
+
+//  A summary is asked for once in a while, not in each turn
+static void
+s_note_futile (turn_t *self, int64_t wait_ms)
+{
+    agent_t *agent = self->agent;
+    if (!agent->futile)
+        agent->futile = json_object ();
+    json_object_del (agent->futile, self->session);
+    json_object_set_new (agent->futile, self->session, json_integer (argos_shell_now () + wait_ms));
+    if (json_object_size (agent->futile) > FUTILE_MAX)
+        json_object_del (agent->futile, json_object_iter_key (json_object_iter (agent->futile)));
+}
 
 static void
-s_give_up (turn_t *self, const char *why)
+s_give_up (turn_t *self, const char *why, int64_t wait_ms)
 {
     char sentence[300];
     argos_log (ARGOS_LOG_WARN, self->agent->name, "not made smaller", "why=\"%s\"", why);
     if (self->preflight && !self->compact) {
         self->compressions = 3; //  Not again in this turn
+        s_note_futile (self, wait_ms);
         turn_event (self, ARGOS_TURN_SKIP);
         return;
     }
@@ -38,7 +55,7 @@ s_on_summary (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
     turn_t *self = (turn_t *) arg;
     self->call = NULL;
     if (error || kind != ARGOS_ANSWER_TEXT) {
-        s_give_up (self, error ? error->message : "the model wanted to call a tool");
+        s_give_up (self, error ? error->message : "the model wanted to call a tool", FAILED_MS);
         return;
     }
     self->input_tokens += answer->input_tokens;
@@ -47,7 +64,7 @@ s_on_summary (void *arg, argos_answer_t *answer, argos_answer_kind_t kind,
     self->smaller = argos_compress_apply (
         self->rows, self->smaller_from, self->smaller_to, argos_text_str (&answer->text));
     if (!self->smaller)
-        s_give_up (self, "the summary is no shorter");
+        s_give_up (self, "the summary is no shorter", FUTILE_MS);
     else
         turn_event (self, self->compact ? ARGOS_TURN_TEXT : ARGOS_TURN_SUMMARY);
 }
@@ -81,7 +98,7 @@ turn_compress (turn_t *self)
         found = argos_compress_split (self->rows, tail, &self->smaller_from, &self->smaller_to);
     const back_t *back = &self->agent->backs[self->back];
     if (!found || !back->provider || json_is_array (json_object_get (self->body, "history"))) {
-        s_give_up (self, "there is too little of it");
+        s_give_up (self, "there is too little of it", FAILED_MS);
         return;
     }
     char *prompt = argos_compress_prompt (self->rows, self->smaller_from, self->smaller_to,
@@ -109,8 +126,10 @@ turn_is_long (const turn_t *self)
     int64_t tokens = argos_compress_tokens (self->rows);
     if (self->last_input > tokens)
         tokens = self->last_input;
+    int64_t futile_ms = json_integer_value (json_object_get (self->agent->futile, self->session));
     return argos_setting_bool (self->settings, NULL, NULL, "compression.enabled") && context > 0 &&
-           self->compressions == 0 && !json_is_array (json_object_get (self->body, "history")) &&
+           argos_shell_now () >= futile_ms && self->compressions == 0 &&
+           !json_is_array (json_object_get (self->body, "history")) &&
            (double) tokens >= (double) context * threshold;
 }
 

@@ -63,9 +63,12 @@ s_bytes (const turn_t *self)
 static void
 s_say_failure (turn_t *self, const argos_provider_error_t *error)
 {
-    char sentence[1100];
-    argos_provider_error_text (error, sentence, sizeof sentence - 64);
+    char sentence[1200];
+    argos_provider_error_text (error, sentence, sizeof sentence - 144);
     size_t size = strlen (sentence);
+    if (*self->dropped)
+        size += (size_t) snprintf (
+            sentence + size, sizeof sentence - size, ", in a call of %s", self->dropped);
     if (self->repeats)
         snprintf (sentence + size, sizeof sentence - size, ", after %d repeats", self->repeats);
     turn_fail (self, sentence);
@@ -99,7 +102,8 @@ s_wait_ms (turn_t *self, const argos_provider_error_t *error)
     return argos_provider_backoff (error, self->repeats, base_ms, agent->entropy >> 8);
 }
 
-//  What was said before stands; silence is no failure, and is told as what it is
+//  What was said before stands, with a word about the call that came to nothing (parts_answer);
+//  silence is no failure, and is told as what it is
 static void
 s_give_up (turn_t *self, const argos_provider_error_t *error)
 {
@@ -108,6 +112,10 @@ s_give_up (turn_t *self, const argos_provider_error_t *error)
         free (self->text);
         self->text = self->begun;
         self->begun = NULL;
+        self->finish = "length";
+        self->shown = false;
+    }
+    else if (*self->dropped && self->text && *self->text) {
         self->finish = "length";
         self->shown = false;
     }
@@ -245,6 +253,35 @@ s_go_on (turn_t *self, const char *words)
     return true;
 }
 
+//  What it has said beside calls that only note something is its answer, when nothing else comes
+static bool
+s_said_before (turn_t *self)
+{
+    static const char *const names[] = { "memory", "todo", "session_search" };
+    const json_t *row = NULL;
+    for (size_t i = json_array_size (self->rows); i > 0; i--) {
+        row = json_array_get (self->rows, i - 1);
+        if (!json_object_get (row, "tool_call_id"))
+            break;
+    }
+    size_t at;
+    const json_t *call, *calls = json_object_get (row, "tool_calls");
+    json_array_foreach (calls, at, call) {
+        const char *name =
+            json_string_value (json_object_get (json_object_get (call, "function"), "name"));
+        bool notes = false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            notes = notes || (name && strcmp (name, names[i]) == 0);
+        if (!notes)
+            return false;
+    }
+    const char *said = json_string_value (json_object_get (row, "content"));
+    if (!calls || !said || !*said)
+        return false;
+    self->text = strdup (said);
+    return true;
+}
+
 static bool
 s_nudge (turn_t *self, const argos_answer_t *answer)
 {
@@ -273,6 +310,10 @@ s_silent (turn_t *self, const argos_answer_t *answer)
     }
     else if (answer->finish == ARGOS_FINISH_LENGTH) {
         self->text = strdup (answer->reasoning.size ? s_only_thought : "");
+        turn_event (self, ARGOS_TURN_TEXT);
+    }
+    else if (s_said_before (self)) {
+        self->finish = argos_finish_name (ARGOS_FINISH_STOP);
         turn_event (self, ARGOS_TURN_TEXT);
     }
     else if (s_nudge (self, answer))
@@ -364,10 +405,23 @@ s_is_break (const argos_provider_error_t *error)
            error->class == ARGOS_PE_OVERLOADED;
 }
 
+//  A connection that broke off in a call: its tool, and what was said before
+static void
+s_note_drop (turn_t *self, const argos_answer_t *answer, const argos_provider_error_t *error)
+{
+    *self->dropped = 0;
+    if (!error || !s_is_break (error) || !answer->call_count)
+        return;
+    snprintf (self->dropped, sizeof self->dropped, "%s", answer->calls[0].name);
+    free (self->text);
+    self->text = strndup (argos_text_str (&answer->text), answer->visible);
+}
+
 void
 turn_answered (turn_t *self, argos_answer_t *answer, argos_answer_kind_t kind,
     const argos_provider_error_t *error)
 {
+    s_note_drop (self, answer, error);
     if (error) {
         if (!(s_is_break (error) && s_broken (self, answer)))
             s_failed (self, error);

@@ -73,10 +73,14 @@ s_note (parts_t *self, const turn_t *turn, const char *said)
 static char *
 s_words (const turn_t *turn, const char *said)
 {
-    char *failed = s_is_raw (turn->body) ? NULL : argos_edits_failed (turn->rows, turn->run_id);
+    bool raw = s_is_raw (turn->body);
+    char *failed = raw ? NULL : argos_edits_failed (turn->rows, turn->run_id);
     char *words = NULL;
+    const char *tool = raw ? "" : turn->dropped;
     said = said ? said : "";
-    if (asprintf (&words, "%s%s%s", said, failed && *said ? "\n\n" : "", failed ? failed : "") < 0)
+    if (asprintf (&words, "%s%s%s%s%s%s", said, failed && *said ? "\n\n" : "", failed ? failed : "",
+            *tool ? "\n\n⚠️ The connection broke off in a call of " : "", tool,
+            *tool ? ". It was not run." : "") < 0)
         abort ();
     free (failed);
     return words;

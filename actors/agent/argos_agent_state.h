@@ -165,6 +165,7 @@ struct turn {
     tool_t *tools;                    //  Calls of the newest answer; NULL = never had one
     size_t tool_count;                //  How many
     size_t weighing;                  //  The one that a model is asked about
+    char dropped[65];                 //  Tool of a call that broke off in the newest attempt, ""
     int denials;                      //  How often that has said no in this turn
     mail_t *mails;                    //  Side messages; NULL = never had one
     size_t mails_told;                //  How many there were when the last done was sent
@@ -237,6 +238,7 @@ struct agent {
     title_t *titles;                 //  Being written
     note_t *notes;                   //  Being written down
     shrinker_t *shrinker;            //  Makes photos smaller; NULL = there was none yet
+    json_t *futile;                  //  {session: when it may be made smaller by itself again}
     json_t *photos;                  //  {blob: its smaller one, or words}, the oldest first
     turn_t *turns;                   //  All that are not over
     size_t turn_count;               //  How many

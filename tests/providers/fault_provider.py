@@ -194,6 +194,7 @@ SCENARIOS = {
     "end_in_text": [[SSE, data(chunk({"content": "fine, "}))], text("thanks")],
     "drop_in_call": [[SSE, data(call(0, "call_1", "terminal", COMMAND[:9])), 0.05, DROP], tool(), OK],
     "drop_in_call_for_ever": [[SSE, data(call(0, "call_1", "terminal", COMMAND[:9])), 0.05, DROP]],
+    "drop_in_call_behind_text": [[SSE, data(chunk({"content": "let me look"})), data(call(0, "call_1", "terminal", COMMAND[:9])), 0.05, DROP]],
     "empty_body": [[SSE], OK],
     "network_error_event": [stream({"error": {"message": "Network connection lost."}}, done=False), OK],
     "overload_event": [stream({"error": {"message": "Overloaded", "code": 503}}, done=False), OK],
@@ -293,6 +294,13 @@ SCENARIOS = {
     "empty_for_ever": [stream(chunk({}, "stop"))],
     "only_thought": [stream(chunk({"reasoning_content": "thinking"}), chunk({}, "stop")), OK],
     "empty_after_tools": [tool(), stream(chunk({}, "stop")), OK],
+    "noted": [stream(chunk({"content": "I have noted it."}), call(0, "call_1", "todo", '{"todos":[]}'), chunk({}, "tool_calls")), stream(chunk({}, "stop"))],
+    # As many steps as are allowed, then a call without tools: B4
+    "steps": [lambda body: tool() if "tools" in body else OK],
+    "steps_for_ever": [tool()],
+    "steps_fail": [lambda body: tool() if "tools" in body else error(400, "there is no summary of that, it is a long sentence that says so")],
+    "delegates": [tool("delegate_task", '{"tasks":[{"goal":"please @steps_of_a_child"}]}'), OK],
+    "steps_of_a_child": [lambda body: tool() if "tools" in body else OK],
     "filtered": [stream(chunk({}, "content_filter"))],
     # Anthropic: B.5
     "a_ok": [FINE],

@@ -133,13 +133,14 @@ CALLS = {
     "unknown_tool": [("no_such_tool", ECHO[1])],
     "unknown_tool_for_ever": [("no_such_tool", ECHO[1])] * 2,
     "a_empty_input": [("terminal", {})],
+    "noted": [("todo", {"todos": []})],
     "fails_again": [("terminal", {"command": "exit 3"})] * 3,
     "fails_otherwise": [("terminal", {"command": f"exit {code}"}) for code in (3, 4, 5)],
 }
 #  How the provider has ended the text that is stored, when not by `stop`
-FINISH = {"length_for_ever": "length", "thought_out": "length"}
+FINISH = {"drop_in_call_behind_text": "length", "length_for_ever": "length", "thought_out": "length"}
 #  No usage comes with these answers
-UNTOLD = {"no_streaming", "thought_out", "no_finish", "no_usage", "delays", "split_bytes", "comments", "surrogates", "thinks_aloud"}
+UNTOLD = {"noted", "drop_in_call_behind_text", "no_streaming", "thought_out", "no_finish", "no_usage", "delays", "split_bytes", "comments", "surrogates", "thinks_aloud"}
 
 
 def failed(words, kind):
@@ -189,7 +190,9 @@ ROWS = {
     "drop_in_text": (FINE, PLAIN, 2),
     "end_in_text": (FINE, PLAIN, 2),
     "drop_in_call": (FINE, WITH_TOOL, 3),
-    "drop_in_call_for_ever": (failed("", "timeout"), [], 3),
+    "drop_in_call_for_ever": (", in a call of terminal, after 2 repeats", [], 3),
+    "drop_in_call_behind_text": ("let me look\n\n\u26a0\ufe0f The connection broke off in a call of terminal. It was not run.",
+                                 [USER, ("assistant", "let me look")], 3),
     "empty_body": (FINE, PLAIN, 2),
     "network_error_event": (FINE, PLAIN, 2),
     "overload_event": (FINE, PLAIN, 2),
@@ -241,6 +244,7 @@ ROWS = {
     "empty_for_ever": ("without a response", [USER], 3),
     "only_thought": (FINE, PLAIN, 2),
     "empty_after_tools": (FINE, WITH_TOOL, 3),
+    "noted": ("I have noted it.", [USER, ("assistant", "I have noted it."), ("tool", '"todos":[]'), ("assistant", "I have noted it.")], 2),
     "filtered": (failed("the provider has withheld the answer", "content_policy_blocked"), [], 1),
 }
 
@@ -280,7 +284,7 @@ def check_rows(stored, rows, run_id, name=None):
         for call in row.get("tool_calls", []):
             waiting.append(call["id"])
             calls.append((call["function"]["name"], json.loads(call["function"]["arguments"])))
-    assert not waiting and calls == CALLS.get(name, [ECHO] if any(row is CALL for row in rows) else []), stored
+    assert not waiting and calls == CALLS.get(name, [ECHO] * sum(row is CALL for row in rows)), stored
     if stored and stored[-1]["role"] == "assistant":
         assert stored[-1]["finish_reason"] == FINISH.get(name, "stop"), stored
 
@@ -468,6 +472,32 @@ def test_what_leads_nowhere_is_not_run_for_ever(faults):
     results = [row["content"] for row in chat.rows(data["run_id"]) if row["role"] == "tool"]
     assert data["text"] == FINE and ['"exit_code":3' in result for result in results] == [True] * 5 + [False]
     assert "BLOCKED: This very call has failed 5 times. It was not run." in results[5]
+    chat.close()
+
+
+def test_when_the_steps_are_used_up_it_says_what_was_done(faults):
+    """B.13 44: the last call is without tools, and asks for a summary; a child has a number of its own."""
+    chat = Chat(settings(faults, more="  max_iterations: 2\ndelegation:\n  max_iterations: 1\n"))
+    steps = [USER, CALL, TOOL, CALL, TOOL]
+    for name, words, rows in (("steps", FINE, [*steps, ("assistant", FINE)]),
+                              ("steps_for_ever", "The turn failed: it needs more steps than are allowed", steps),
+                              ("steps_fail", failed("there is no summary of that", "format_error"), steps)):
+        data = chat.ask(f"please @{name}")
+        assert words in data["text"] and chat.run(data["run_id"])["state"] == ("completed" if words is FINE else "failed")
+        check_rows(chat.rows(data["run_id"]), rows, data["run_id"])
+        requests = faults.requests(name)
+        assert ["tools" in request for request in requests] == [True, True, False]
+        assert "number of steps of this turn is used up" in json.dumps(requests[2]) and "used up" not in json.dumps(requests[1])
+    assert chat.ask("please @delegates")["text"] == FINE
+    assert ["tools" in request for request in faults.requests("steps_of_a_child")] == [True, False]
+    chat.close()
+
+
+def test_a_summary_that_fails_is_not_asked_for_in_each_turn(faults):
+    before = len(faults.requests("summary_fails"))
+    chat = Chat(settings(faults, more="compression:\n  context_tokens: 4000\n"))
+    rows = fill(chat, "talk @ok @sum_fails", turns=20)
+    assert len(rows) == 40 and len(faults.requests("summary_fails")) == before + 1
     chat.close()
 
 
