@@ -164,11 +164,12 @@ it_is_said_and_stopped_from_its_number_on (void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char words[200] = "";
         bool said = argos_repeats_warning (&rows[i].seen, "t", words, sizeof words);
-        assert_int_equal (said, rows[i].warning != NULL);
-        assert_true (!said || strstr (words, rows[i].warning));
+        const char *warning = rows[i].warning, *refusal = rows[i].refusal;
+        assert_int_equal (said, warning != NULL);
+        assert_true (!said || !warning || strstr (words, warning));
         said = argos_repeats_refusal (&rows[i].seen, "t", words, sizeof words);
-        assert_int_equal (said, rows[i].refusal != NULL);
-        assert_true (!said || strstr (words, rows[i].refusal) == words);
+        assert_int_equal (said, refusal != NULL);
+        assert_true (!said || !refusal || strstr (words, refusal) == words);
     }
 }
 
