@@ -13,25 +13,26 @@
 #define S_KEY_MIN 16 //  Bytes of the own key
 
 typedef struct {
-    char owner[ARGOS_HTTP_OWNER_MAX + 1];               //  Whose
-    unsigned scopes;                                    //  What for
-    unsigned char digest[crypto_auth_hmacsha256_BYTES]; //  Of its SHA-256, under the secret
+    char owner[ARGOS_HTTP_OWNER_MAX + 1];           //  Whose
+    unsigned scopes;                                //  What for
+    unsigned char digest[crypto_generichash_BYTES]; //  Of its SHA-256, under the secret
 } s_key_t;
 
 struct argos_http_ring {
-    unsigned char secret[crypto_auth_hmacsha256_KEYBYTES]; //  Random
-    bool keyed;                                            //  own is there
-    s_key_t own;                                           //  The own key
-    s_key_t *keys;                                         //  Those of the file
-    size_t count;                                          //  How many
-    char *path;                                            //  The file, NULL = none
-    struct stat seen;                                      //  What it was when it was read
+    unsigned char secret[crypto_generichash_KEYBYTES]; //  Random
+    bool keyed;                                        //  own is there
+    s_key_t own;                                       //  The own key
+    s_key_t *keys;                                     //  Those of the file
+    size_t count;                                      //  How many
+    char *path;                                        //  The file, NULL = none
+    struct stat seen;                                  //  What it was when it was read
 };
 
 static void
 s_digest (const argos_http_ring_t *self, const char *sha256, unsigned char *target)
 {
-    crypto_auth_hmacsha256 (target, (const unsigned char *) sha256, 64, self->secret);
+    (void) crypto_generichash (target, crypto_generichash_BYTES, (const unsigned char *) sha256, 64,
+        self->secret, sizeof self->secret);
 }
 
 static bool
@@ -121,7 +122,7 @@ argos_http_ring_find (
     argos_http_ring_t *self, const char *token, size_t size, char *ret_owner, unsigned *ret_scopes)
 {
     char sha256[65];
-    unsigned char digest[crypto_auth_hmacsha256_BYTES];
+    unsigned char digest[crypto_generichash_BYTES];
     const s_key_t *found = NULL;
     s_refresh (self);
     argos_http_key_hash (token, size, sha256);
