@@ -157,6 +157,7 @@ argos_http_new (const argos_http_config_t *config, char *reason)
         return NULL;
     }
     self->epoll = self->bell = -1;
+    randombytes_buf (&self->id_base, sizeof self->id_base);
     self->head_ms = config->head_ms > 0 ? config->head_ms : S_HEAD_MS;
     self->routes = config->routes;
     while (self->routes[self->route_count].method)

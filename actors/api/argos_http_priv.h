@@ -95,6 +95,7 @@ struct argos_http {
     const argos_http_route_t *routes; //  The table
     size_t route_count;               //  How many
     uint64_t (*counts)[6];            //  Answers by route (the last: none) and first digit
+    uint64_t id_base, id_count;       //  Of request ids: random, and how many there were
     unsigned stream_count;            //  Open streams
     void *ctx;                        //  For the handlers
     bool tls;                         //  Nothing is in clear

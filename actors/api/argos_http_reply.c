@@ -7,7 +7,9 @@
 
 #include "argos_http_priv.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,13 +28,14 @@ static const char *const s_fixed[][2] = {
     { "X-XSS-Protection", "0" },
 };
 
+//  Unique, and no secret: a random number of the process, and a count.
+
 static void
-s_request_id (struct MHD_Response *response)
+s_request_id (argos_http_t *http, struct MHD_Response *response)
 {
-    unsigned char random[16];
-    char id[5 + 2 * sizeof random] = "req_";
-    randombytes_buf (random, sizeof random);
-    (void) sodium_bin2hex (id + 4, sizeof id - 4, random, sizeof random);
+    char id[40];
+    (void) snprintf (
+        id, sizeof id, "req_%016" PRIx64 "%016" PRIx64, http->id_base, ++http->id_count);
     (void) MHD_add_response_header (response, "X-Request-Id", id);
 }
 
@@ -42,7 +45,7 @@ s_decorate (argos_http_req_t *req, struct MHD_Response *response)
     for (size_t i = 0; !req->bare && i < sizeof s_fixed / sizeof *s_fixed; i++)
         (void) MHD_add_response_header (response, s_fixed[i][0], s_fixed[i][1]);
     if (!req->bare)
-        s_request_id (response);
+        s_request_id (req->http, response);
     if (req->http->tls && !req->bare)
         (void) MHD_add_response_header (
             response, "Strict-Transport-Security", "max-age=31536000; includeSubDomains");
