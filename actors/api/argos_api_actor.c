@@ -49,6 +49,7 @@ argos_api_call_destroy (argos_api_call_t **self_p)
     json_decref (self->row);
     json_decref (self->records);
     json_decref (self->key_record);
+    json_decref (self->inbound);
     argos_api_files_free (self);
     free (self->session_key);
     free (self->status);

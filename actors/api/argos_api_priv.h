@@ -46,7 +46,9 @@ struct argos_api_call {
     argos_run_request_t run;              //  POST: what is asked for
     char steer_id[ARGOS_API_RUN_ID_SIZE]; //  Steer: the run that carries the word
     bool keyed;                           //  POST: has an idempotency key
-    bool repeat;                 //  POST: the key has been used, run_id is the run that it made
+    bool repeat;     //  POST: the key has been used, run_id is the run that it made
+    json_t *inbound; //  POST: the message to the gateway, once it is prepared
+    char lane[ARGOS_RUN_SESSION_MAX + 1]; //  POST: its key
     json_t *key_record;          //  POST: body of the record.put that takes the key, or NULL
     char *session_key;           //  POST: X-Hermes-Session-Key, or NULL
     char *status;                //  POST: state of the run that a repeat meets

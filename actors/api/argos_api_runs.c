@@ -85,15 +85,10 @@ static argos_err_t
 s_commit (argos_api_call_t *call)
 {
     argos_api_t *self = call->api;
-    argos_run_problem_t problem;
-    char lane[ARGOS_RUN_SESSION_MAX + 1], owner[64], id[48];
+    char owner[64], id[48];
     if (self->stopping)
         return ARGOS_GONE;
     argos_api_run_owner (call->req, owner);
-    json_t *inbound = argos_run_request_inbound (
-        &call->run, call->run_id, argos_http_owner (call->req), call->session_key, lane, &problem);
-    if (!inbound)
-        return ARGOS_TOO_BIG;
     size_t records = json_array_size (call->records), count = 2;
     argos_peer_part_t parts[S_PARTS_MAX] = {
         { .type = "run.create",
@@ -103,11 +98,11 @@ s_commit (argos_api_call_t *call)
         { .type = "message.inbound",
             .to = "service:gateway",
             .id = call->run_id,
-            .key = lane,
+            .key = call->lane,
             .durable = true,
-            .body = inbound },
+            .body = json_incref (call->inbound) },
     };
-    assert (records + 3 <= S_PARTS_MAX);
+    assert (call->inbound && records + 3 <= S_PARTS_MAX);
     for (size_t i = 0; i < records + 1; i++) {
         json_t *record = i < records ? json_array_get (call->records, i) : call->key_record;
         if (record)
@@ -277,26 +272,24 @@ argos_api_open (argos_api_call_t *call, const char *route)
 //  --------------------------------------------------------------------------
 //  POST /v1/runs
 
-//  Whether the message fits; its files are made ready.
+//  Makes the message, and its files ready. False when it does not fit.
 
 static bool
-s_fits (argos_api_call_t *call, argos_run_problem_t *problem)
+s_make (argos_api_call_t *call, argos_run_problem_t *problem)
 {
-    char lane[ARGOS_RUN_SESSION_MAX + 1];
     if (argos_run_request_finish (&call->run, problem) != 0 ||
         !argos_api_files_take (call, problem))
         return false;
-    json_t *inbound = argos_run_request_inbound (
-        &call->run, call->run_id, argos_http_owner (call->req), call->session_key, lane, problem);
-    json_decref (inbound);
-    return inbound != NULL;
+    call->inbound = argos_run_request_inbound (&call->run, call->run_id,
+        argos_http_owner (call->req), call->session_key, call->lane, problem);
+    return call->inbound != NULL;
 }
 
 bool
 argos_api_prepare (argos_api_call_t *call)
 {
     argos_run_problem_t problem;
-    if (s_fits (call, &problem))
+    if (s_make (call, &problem))
         return true;
     argos_api_refuse (call->req, &problem);
     return false;

@@ -16,6 +16,7 @@
 #define S_MODEL_MAX 128 //  Bytes of a model's name
 #define S_ROLE_MAX 32   //  Bytes of a role
 #define S_CHAT_MAX 255  //  Bytes of a chat id
+#define S_SMALL 65536   //  Bytes of text that always fit: one becomes six at most
 
 //  Append {role, content} made of entry to history.
 //  An entry may be a plain string when loose. images (may be NULL) gets the images of the entry;
@@ -377,7 +378,9 @@ argos_run_request_inbound (const argos_run_request_t *self, const char *run_id, 
         "user_id", user, "text", self->text, "run_id", run_id, "session_id", session,
         "instructions", self->instructions, "history", self->history, "model", self->model,
         "attachments", self->attachments, "sampling", self->sampling);
-    if (body && json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX)
+    size_t texts = json_string_length (self->text) + json_string_length (self->instructions);
+    bool small = !self->history && texts <= S_SMALL;
+    if (body && (small || json_dumpb (body, NULL, 0, JSON_COMPACT) <= ARGOS_RUN_BODY_MAX))
         return body;
     json_decref (body);
     argos_problem (ret_problem, 400, "content_too_long",
