@@ -154,8 +154,7 @@ def test_platforms_and_chats_are_completed_behind_handoff(stage):
 
 
 def test_ctrl_z_and_back(stage):
-    screen = Screen(stage.home, command="version")
-    screen.ask(f'respawn-pane -k "env PS1=\'sh: \' ENV= HISTFILE= ARGOS_HOME={stage.home} bash --norc"')
+    screen = Screen(stage.home, line=f"env PS1='sh: ' HISTFILE= ARGOS_HOME={stage.home} bash --norc")
     screen.line("sh:")
     screen.say(f"{BUILD}/argos chat --chat stopped")
     screen.line(">")

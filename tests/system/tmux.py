@@ -18,10 +18,10 @@ from conftest import BUILD, DEADLINE_S
 class Screen:
     """A pane of 80 by 24 that runs `argos chat` (or another command); it stays when the command has ended.
 
-    setting stands before the command, such as "NO_COLOR=1".
+    setting stands before the command, such as "NO_COLOR=1"; line is another command line instead, of a shell.
     """
 
-    def __init__(self, home, *words, command="chat", setting=""):
+    def __init__(self, home, *words, command="chat", setting="", line=None):
         if not shutil.which("tmux"):
             pytest.fail("tmux is missing: ./dev test installs it")
         socket = home / f"tmux-{os.urandom(4).hex()}"
@@ -36,7 +36,7 @@ class Screen:
         self.seen = 0  # Characters of the screen's text that were expected before
         self._block()
         self.ask("set-option -g window-size manual")
-        line = setting + " " + " ".join(f"'{word}'" for word in (str(BUILD / "argos"), "--home", str(home), command, *words))
+        line = line or setting + " " + " ".join(f"'{word}'" for word in (str(BUILD / "argos"), "--home", str(home), command, *words))
         self.ask(f'respawn-pane -k "{line}; echo [exit \\$?]; exec cat"')
         self.resize(80, 24)
 
