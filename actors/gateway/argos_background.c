@@ -2,16 +2,18 @@
 //
 //  Invariant: a task, its first message to the chat and its stop at the time limit are parts of one
 //  done, so there is all of it or nothing, and the first message stands before the result in the
-//  lane of the chat. Pure. Limits: 60 characters of a preview, 20 tasks of a list, 1,000 bytes of a
+//  lane of the chat. A run of the API becomes the task itself, beside its session and without a
+//  message. Pure. Limits: 60 characters of a preview, 20 tasks of a list, 1,000 bytes of a
 //  result in /background status.
 
 #include "argos_background.h"
 
+#include "argos_cmd.h"
 #include "argos_header.h"
 #include "argos_parts.h"
+#include "argos_platform.h"
 #include "argos_setting.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +21,9 @@
 #include <strings.h>
 #include <time.h>
 
-#define PREVIEW_CHARACTERS 60 //  Of a prompt
-#define PREVIEW_SIZE 256      //  Bytes of that with its three dots, terminated
-#define LIST_MAX 20           //  Tasks of a list
-#define RESULT_SIZE 1001      //  Bytes of a result that is shown again, terminated
-#define TEXT_SIZE 8192        //  Bytes of an answer
+#define LIST_MAX 20      //  Tasks of a list
+#define RESULT_SIZE 1001 //  Bytes of a result that is shown again, terminated
+#define TEXT_SIZE 8192   //  Bytes of an answer
 
 void
 argos_background_id (int64_t wall, uint64_t entropy, char *target)
@@ -36,37 +36,13 @@ argos_background_id (int64_t wall, uint64_t entropy, char *target)
         (uint32_t) ((entropy ^ (entropy >> 32)) & 0xFFFFFF));
 }
 
-//  The first characters of a prompt on one line, and three dots when there are more.
+//  Whether the message came through the API, whose run is the answer and the task itself.
 
-static void
-s_preview (const char *prompt, char *target)
+static bool
+s_is_api (const argos_gateway_case_t *gateway)
 {
-    size_t length = 0;
-    int characters = 0;
-    for (; prompt[length]; length++) {
-        bool begins = ((unsigned char) prompt[length] & 0xC0) != 0x80;
-        if (begins && characters++ == PREVIEW_CHARACTERS)
-            break;
-        target[length] = iscntrl ((unsigned char) prompt[length]) ? ' ' : prompt[length];
-    }
-    snprintf (target + length, 4, "%s", prompt[length] ? "..." : "");
-}
-
-static void
-s_answer (const argos_gateway_case_t *gateway, json_t *parts, const char *text)
-{
-    char digest[ARGOS_DIGEST_SIZE], id[ARGOS_DIGEST_SIZE + 8];
-    argos_parts_digest (gateway->from, gateway->id, digest);
-    snprintf (id, sizeof id, "ans_%s", digest);
-    argos_parts_deliver (parts, json_object_get (gateway->body, "source"), id, "notice", text,
-        json_string_value (json_object_get (gateway->body, "message_id")));
-}
-
-static const char *
-s_member (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
+    const char *platform = argos_cmd_text (json_object_get (gateway->body, "source"), "platform");
+    return argos_platform_find (platform)->by_run;
 }
 
 //  ---------------------------------------------------------------------------------------------
@@ -91,9 +67,13 @@ s_rows (const argos_gateway_case_t *gateway, const char *run, const char *task, 
     argos_parts_cut (prompt, input, sizeof input);
     argos_parts_store_new (parts, "session.create",
         json_pack ("{s:s, s:O, s:b}", "id", task, "source", source, "hidden", 1));
-    argos_parts_store_new (parts, "run.create",
-        json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s}", "run_id", run, "owner", owner, "session_id",
-            task, "input", input, "kind", "background", "origin", origin));
+    if (s_is_api (gateway))
+        argos_parts_store_new (parts, "run.bind",
+            json_pack ("{s:s, s:s, s:s}", "run_id", run, "session_id", task, "kind", "background"));
+    else
+        argos_parts_store_new (parts, "run.create",
+            json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s}", "run_id", run, "owner", owner,
+                "session_id", task, "input", input, "kind", "background", "origin", origin));
 }
 
 //  The turn, with the words for its end; and its stop, when that takes too long.
@@ -102,7 +82,7 @@ static void
 s_turns (const argos_gateway_case_t *gateway, const char *run, const char *task, const char *prompt,
     const char *preview, json_t *parts)
 {
-    char completed[PREVIEW_SIZE + 64], failed[64], id[ARGOS_RUN_ID_SIZE + 8];
+    char completed[ARGOS_CMD_PREVIEW_SIZE + 64], failed[64], id[ARGOS_RUN_ID_SIZE + 8];
     char session[ARGOS_SESSION_ID_MAX + 1];
     int64_t seconds =
         argos_setting_int (gateway->policy->config, NULL, NULL, "background.timeout_s");
@@ -111,6 +91,7 @@ s_turns (const argos_gateway_case_t *gateway, const char *run, const char *task,
     snprintf (failed, sizeof failed, "❌ Background task %s failed: ", task);
     json_t *turn = argos_gateway_turn_new (gateway, run, task, prompt);
     json_object_set_new (turn, "new_session", json_true ());
+    json_object_del (turn, "history");
     json_object_set_new (turn, "task",
         json_pack ("{s:s, s:s, s:s, s:s}", "id", task, "completed", completed, "empty",
             "(No response generated)", "failed", failed));
@@ -132,20 +113,20 @@ s_turns (const argos_gateway_case_t *gateway, const char *run, const char *task,
 static void
 s_start (const argos_gateway_case_t *gateway, const char *prompt, json_t *parts)
 {
-    char run[ARGOS_RUN_ID_SIZE], task[ARGOS_TASK_ID_SIZE], preview[PREVIEW_SIZE];
-    char text[PREVIEW_SIZE + 256];
+    char run[ARGOS_RUN_ID_SIZE], task[ARGOS_TASK_ID_SIZE], preview[ARGOS_CMD_PREVIEW_SIZE];
     const json_t *source = json_object_get (gateway->body, "source");
     const char *reply_to = json_string_value (json_object_get (gateway->body, "message_id"));
     argos_gateway_run (gateway, run);
     argos_background_id (gateway->wall, gateway->entropy, task);
-    s_preview (prompt, preview);
+    argos_cmd_preview (prompt, preview);
     s_rows (gateway, run, task, prompt, parts);
     argos_gateway_attachments (gateway, run, parts);
-    snprintf (text, sizeof text,
-        "🔄 Background task started: \"%s\"\nTask ID: %s\n"
-        "You can go on chatting; the result comes here.",
-        preview, task);
-    s_answer (gateway, parts, text);
+    if (!s_is_api (gateway))
+        argos_cmd_say (gateway, parts,
+            "🔄 Background task started: \"%s\"\nTask ID: %s\nYou can go on chatting; the result "
+            "comes "
+            "here.",
+            preview, task);
     s_turns (gateway, run, task, prompt, preview, parts);
     argos_parts_out (parts, source, reply_to, run, "queued", NULL);
 }
@@ -162,8 +143,8 @@ s_find (const argos_gateway_case_t *gateway, const char *id)
     size_t index;
     json_t *run;
     json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_TASKS], "runs"), index, run)
-        if (strcmp (s_member (run, "kind"), "background") == 0 &&
-            strcmp (s_member (run, "session_id"), id) == 0)
+        if (strcmp (argos_cmd_text (run, "kind"), "background") == 0 &&
+            strcmp (argos_cmd_text (run, "session_id"), id) == 0)
             return run;
     return NULL;
 }
@@ -171,7 +152,7 @@ s_find (const argos_gateway_case_t *gateway, const char *id)
 static bool
 s_is_finished (const json_t *run)
 {
-    const char *state = s_member (run, "state");
+    const char *state = argos_cmd_text (run, "state");
     return strcmp (state, "completed") == 0 || strcmp (state, "failed") == 0 ||
            strcmp (state, "cancelled") == 0;
 }
@@ -187,39 +168,40 @@ static void
 s_list (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
 {
     (void) id;
-    char text[TEXT_SIZE], preview[PREVIEW_SIZE];
+    char text[TEXT_SIZE], preview[ARGOS_CMD_PREVIEW_SIZE];
     size_t length = 0, index;
     int shown = 0;
     json_t *run;
     json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_TASKS], "runs"), index, run) {
-        if (strcmp (s_member (run, "kind"), "background") != 0 || shown == LIST_MAX ||
+        if (strcmp (argos_cmd_text (run, "kind"), "background") != 0 || shown == LIST_MAX ||
             length >= sizeof text)
             continue;
-        s_preview (s_member (run, "input"), preview);
+        argos_cmd_preview (argos_cmd_text (run, "input"), preview);
         length += (size_t) snprintf (text + length, sizeof text - length,
             "%s`%s` %s, %" PRId64 " min ago: \"%s\"", shown++ ? "\n" : "",
-            s_member (run, "session_id"), s_member (run, "state"), s_minutes (gateway, run),
-            preview);
+            argos_cmd_text (run, "session_id"), argos_cmd_text (run, "state"),
+            s_minutes (gateway, run), preview);
     }
-    s_answer (gateway, parts, shown ? text : "There are no background tasks.");
+    argos_cmd_say (gateway, parts, "%s", shown ? text : "There are no background tasks.");
 }
 
 static void
 s_status (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
 {
-    char text[TEXT_SIZE], preview[PREVIEW_SIZE], result[RESULT_SIZE];
+    char text[TEXT_SIZE], preview[ARGOS_CMD_PREVIEW_SIZE], result[RESULT_SIZE];
     const json_t *run = s_find (gateway, id);
     if (!run) {
-        s_answer (gateway, parts, "There is no such background task. /background list shows them.");
+        argos_cmd_say (
+            gateway, parts, "There is no such background task. /background list shows them.");
         return;
     }
-    s_preview (s_member (run, "input"), preview);
-    const char *output = s_member (run, "output");
-    argos_parts_cut (*output ? output : s_member (run, "error"), result, sizeof result);
+    argos_cmd_preview (argos_cmd_text (run, "input"), preview);
+    const char *output = argos_cmd_text (run, "output");
+    argos_parts_cut (*output ? output : argos_cmd_text (run, "error"), result, sizeof result);
     snprintf (text, sizeof text, "Background task %s: %s, %" PRId64 " min ago\nPrompt: \"%s\"%s%s",
-        s_member (run, "session_id"), s_member (run, "state"), s_minutes (gateway, run), preview,
-        *result ? "\n\n" : "", result);
-    s_answer (gateway, parts, text);
+        argos_cmd_text (run, "session_id"), argos_cmd_text (run, "state"), s_minutes (gateway, run),
+        preview, *result ? "\n\n" : "", result);
+    argos_cmd_say (gateway, parts, "%s", text);
 }
 
 static void
@@ -228,23 +210,24 @@ s_cancel (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
     char text[256], digest[ARGOS_DIGEST_SIZE], stop[ARGOS_DIGEST_SIZE + 8];
     const json_t *run = s_find (gateway, id);
     if (!run) {
-        s_answer (gateway, parts, "There is no such background task. /background list shows them.");
+        argos_cmd_say (
+            gateway, parts, "There is no such background task. /background list shows them.");
         return;
     }
     if (s_is_finished (run)) {
         snprintf (text, sizeof text, "Background task %.32s is over already: %s.",
-            s_member (run, "session_id"), s_member (run, "state"));
-        s_answer (gateway, parts, text);
+            argos_cmd_text (run, "session_id"), argos_cmd_text (run, "state"));
+        argos_cmd_say (gateway, parts, "%s", text);
         return;
     }
     snprintf (text, sizeof text, "Background task %.32s is being cancelled.",
-        s_member (run, "session_id"));
-    s_answer (gateway, parts, text);
+        argos_cmd_text (run, "session_id"));
+    argos_cmd_say (gateway, parts, "%s", text);
     argos_parts_digest (gateway->from, gateway->id, digest);
     snprintf (stop, sizeof stop, "stop_%s", digest);
-    argos_parts_turn_new (parts, "turn.stop", stop, s_member (run, "session_id"), true,
-        json_pack (
-            "{s:s, s:s}", "run_id", s_member (run, "run_id"), "reason", "cancelled by the user"));
+    argos_parts_turn_new (parts, "turn.stop", stop, argos_cmd_text (run, "session_id"), true,
+        json_pack ("{s:s, s:s}", "run_id", argos_cmd_text (run, "run_id"), "reason",
+            "cancelled by the user"));
 }
 
 //  ---------------------------------------------------------------------------------------------
@@ -254,7 +237,7 @@ static void
 s_which (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
 {
     (void) id;
-    s_answer (gateway, parts,
+    argos_cmd_say (gateway, parts,
         "Usage: /background cancel ID\n/background list shows the ids; /background -- cancel is a "
         "prompt.");
 }
@@ -292,7 +275,12 @@ s_run_word (const argos_gateway_case_t *gateway, const char *arguments, json_t *
             continue;
         memcpy (id, rest, length);
         id[length] = 0;
-        s_words[i].handler (gateway, id, parts);
+        if (s_is_api (gateway))
+            argos_cmd_say (gateway, parts,
+                "over HTTP a task is a run: GET /v1/runs lists them, GET /v1/runs/ID is its state, "
+                "POST /v1/runs/ID/stop cancels it");
+        else
+            s_words[i].handler (gateway, id, parts);
         return true;
     }
     return false;
@@ -311,7 +299,7 @@ argos_cmd_background (const argos_gateway_case_t *gateway, const char *arguments
     for (size_t length = strlen (prompt); length && strchr (blank, prompt[length - 1]);)
         prompt[--length] = 0;
     if (!*prompt)
-        s_answer (gateway, parts,
+        argos_cmd_say (gateway, parts,
             "Usage: /background <prompt>\nExample: /background Summarize the top HN stories\n"
             "The prompt runs in a separate session, and the result comes here. /background list, "
             "/background status ID and /background cancel ID look after it.");

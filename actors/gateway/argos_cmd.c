@@ -5,12 +5,15 @@
 #include "argos_cmd.h"
 
 #include "argos_parts.h"
+#include "argos_platform.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PREVIEW_CHARACTERS 60 //  Of a preview
 
 static const json_t *
 s_source (const argos_gateway_case_t *gateway)
@@ -43,9 +46,16 @@ argos_cmd_say (const argos_gateway_case_t *gateway, json_t *parts, const char *f
     va_end (list);
     if (rc < 0)
         abort ();
-    argos_cmd_id (gateway, "ans", id);
-    argos_parts_deliver (parts, s_source (gateway), id, "notice", text,
-        json_string_value (json_object_get (gateway->body, "message_id")));
+    if (argos_platform_find (argos_cmd_text (s_source (gateway), "platform"))->by_run) {
+        json_t *refusal = argos_gateway_refuse (gateway, text);
+        json_array_extend (parts, refusal);
+        json_decref (refusal);
+    }
+    else {
+        argos_cmd_id (gateway, "ans", id);
+        argos_parts_deliver (parts, s_source (gateway), id, "notice", text,
+            json_string_value (json_object_get (gateway->body, "message_id")));
+    }
     free (text);
 }
 
@@ -162,6 +172,15 @@ argos_cmd_setting_put (const argos_gateway_case_t *gateway, json_t *parts, const
 
 //  ------------------------------------------------------------------------------------------------
 //  Words
+
+void
+argos_cmd_preview (const char *text, char *target)
+{
+    size_t length = argos_parts_bytes (text, PREVIEW_CHARACTERS);
+    for (size_t i = 0; i < length; i++)
+        target[i] = iscntrl ((unsigned char) text[i]) ? ' ' : text[i];
+    snprintf (target + length, ARGOS_CMD_PREVIEW_SIZE - length, "%s", text[length] ? "..." : "");
+}
 
 size_t
 argos_cmd_length (const char *text)

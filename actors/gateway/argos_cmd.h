@@ -9,8 +9,9 @@
 #include "argos_gateway.h"
 
 #define ARGOS_CMD_KEY_SIZE ARGOS_ROUTE_RECORD_SIZE
-#define ARGOS_CMD_OWNER_SIZE 513 //  Bytes of an owner of sessions, terminated
-#define ARGOS_CMD_SESSIONS 10    //  Sessions of a list
+#define ARGOS_CMD_OWNER_SIZE 513   //  Bytes of an owner of sessions, terminated
+#define ARGOS_CMD_SESSIONS 10      //  Sessions of a list
+#define ARGOS_CMD_PREVIEW_SIZE 256 //  Bytes of a preview, terminated
 
 typedef void (argos_cmd_fn) (
     const argos_gateway_case_t *gateway, const char *arguments, json_t *parts);
@@ -36,7 +37,8 @@ argos_cmd_fn argos_cmd_model, argos_cmd_reasoning, argos_cmd_verbose, argos_cmd_
 //  ------------------------------------------------------------------------------------------------
 //  What they share (argos_cmd.c)
 
-//  Answer the chat that the message came from.
+//  Answer the chat that the message came from; a run of the API fails with the words: there, only
+//  what can't be done is said.
 void argos_cmd_say (const argos_gateway_case_t *gateway, json_t *parts, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
@@ -70,6 +72,10 @@ void argos_cmd_setting_put (const argos_gateway_case_t *gateway, json_t *parts, 
 
 //  A text member, "" when absent. Borrowed.
 const char *argos_cmd_text (const json_t *object, const char *name);
+
+//  The first 60 characters of a text on one line, and `...` when there are more;
+//  ARGOS_CMD_PREVIEW_SIZE bytes.
+void argos_cmd_preview (const char *text, char *target);
 
 //  Characters (code points) of a text.
 size_t argos_cmd_length (const char *text);

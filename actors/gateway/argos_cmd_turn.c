@@ -14,20 +14,7 @@
 #include <string.h>
 
 #define NOTE "[attached " //  Begins the note of a file in a stored message
-#define PREVIEW_CHARS 60  //  Characters of what was said that are shown
-#define PREVIEW_SIZE 256  //  Their bytes, terminated
 #define UNDONE_SIZE 2048  //  Bytes of the message that was taken back
-
-//  The first characters of a text, and `...` when there are more.
-
-static void
-s_preview (const char *text, char *target)
-{
-    size_t length = 0, count = 0;
-    while (text[length] && (count < PREVIEW_CHARS || ((unsigned char) text[length] & 0xC0) == 0x80))
-        count += ((unsigned char) text[length++] & 0xC0) != 0x80;
-    snprintf (target, PREVIEW_SIZE, "%.*s%s", (int) length, text, text[length] ? "..." : "");
-}
 
 //  What was said last, newest first.
 
@@ -193,13 +180,13 @@ void
 argos_cmd_steer (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     int running, queued;
-    char preview[PREVIEW_SIZE];
+    char preview[ARGOS_CMD_PREVIEW_SIZE];
     argos_cmd_count (gateway, &running, &queued);
     if (!*arguments) {
         argos_cmd_say (gateway, parts, SAY_USAGE, "steer", "<prompt>");
         return;
     }
-    s_preview (arguments, preview);
+    argos_cmd_preview (arguments, preview);
     if (argos_busy_turn (gateway, arguments, ARGOS_BUSY_STEER, parts) && (running || queued))
         argos_cmd_say (gateway, parts, SAY_STEERED, preview);
 }

@@ -88,13 +88,26 @@ s_trimmed (const char *text)
     return copy;
 }
 
+static bool
+s_is_background (const char *text)
+{
+    char word[ARGOS_COMMAND_NAME_MAX + 1];
+    const char *rest;
+    const argos_commands_row_t *row =
+        argos_incoming_command (text, word, &rest) ? argos_commands_find (word) : NULL;
+    return row && argos_commands_id (row) == ARGOS_COMMAND_BACKGROUND;
+}
+
+//  What may be a command. Programs send what people wrote to them as it is, so of the commands the
+//  API has the one that says where a turn runs.
+
 static const char *
 s_text (const argos_gateway_case_t *gateway)
 {
     const json_t *source = json_object_get (gateway->body, "source");
-    if (argos_platform_find (json_string_value (json_object_get (source, "platform")))->by_run)
-        return "";
-    return argos_cmd_text (gateway->body, "text");
+    const char *text = argos_cmd_text (gateway->body, "text");
+    bool api = argos_platform_find (argos_cmd_text (source, "platform"))->by_run;
+    return api && !s_is_background (text) ? "" : text;
 }
 
 //  Finds the word in the table, else among the quick commands; an alias becomes what it stands for.

@@ -40,8 +40,9 @@ argos_store_run_create (argos_store_t *self, argos_store_unit_t *unit)
 bool
 argos_store_run_bind (argos_store_t *self, argos_store_unit_t *unit)
 {
-    argos_store_run (self, ARGOS_SQL_RUN_BIND, "ssi", argos_store_member (unit->body, "run_id"),
-        argos_store_member (unit->body, "session_id"), self->now);
+    argos_store_run (self, ARGOS_SQL_RUN_BIND, "ssis", argos_store_member (unit->body, "run_id"),
+        argos_store_member (unit->body, "session_id"), self->now,
+        json_string_value (json_object_get (unit->body, "kind")));
     return self->failed || argos_store_changed (self) || s_no_run (unit);
 }
 

@@ -129,7 +129,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_RUN_ADD] = "INSERT INTO runs (run_id, owner, session_id, created_at, updated_at,"
                           " model, input, kind, origin) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8)"
                           " ON CONFLICT DO NOTHING",
-    [ARGOS_SQL_RUN_BIND] = "UPDATE runs SET session_id = ?2, updated_at = ?3 WHERE run_id = ?1",
+    [ARGOS_SQL_RUN_BIND] = "UPDATE runs SET session_id = ?2, updated_at = ?3,"
+                           " kind = ifnull (?4, kind) WHERE run_id = ?1",
     [ARGOS_SQL_RUN_FINISH] = "UPDATE runs SET state = ifnull (state, ?2),"
                              " output = iif (state IS NULL, ?3, output),"
                              " error = iif (state IS NULL, ?4, error),"

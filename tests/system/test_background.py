@@ -4,6 +4,9 @@ import re
 import pytest
 
 from conftest import wait_until
+from httpapi import Api
+from script_agent import argos
+from test_chat import Terminal
 from test_gateway import Chat
 
 
@@ -141,3 +144,37 @@ def test_a_result_is_noted_in_the_session_that_asked_when_the_settings_say_so(da
     assert rows()[-1]["role"] == "assistant" and "find the heron" in rows()[-1]["content"]
     assert rows()[-1]["content"].startswith("[Delivered from task bg_")
     chat.peer.close()
+
+
+@pytest.mark.conversation("background: at a terminal")
+def test_a_task_of_the_terminal_is_told_there(argosd):
+    terminal = Terminal(argosd.home)
+    terminal.expect("> ")
+    terminal.type("/bg find the heron\r")
+    terminal.expect("Background task started: \"find the heron\"")
+    terminal.expect("Background task complete")
+    terminal.expect("You said: find the heron")
+    terminal.close()
+
+
+@pytest.mark.conversation("background: over HTTP")
+def test_a_task_of_the_api_is_its_run(argosd):
+    """Beside a session that is busy, and outside of what was said in it; the other words are routes."""
+    api = Api(argosd)
+    busy = api.start("!slow 4000", session_id="mine")
+    wait_until(lambda: api.get(busy)["status"] == "running")
+    run_id = api.start("/background find the heron", session_id="mine")
+    events = api.finish(run_id)
+    assert events[-1]["event"] == "run.completed" and events[-1]["output"] == "You said: find the heron"
+    run = api.get(run_id)
+    assert run["status"] == "completed" and re.fullmatch(r"bg_\d{6}_[0-9a-f]{6}", run["session_id"])
+    assert run_id in [row["run_id"] for row in api.call("GET", "/v1/runs")[2]["data"]]
+    assert api.get(busy)["status"] == "running"
+    late = api.start("/bg !slow 4000", session_id="mine")
+    wait_until(lambda: api.get(late)["status"] == "running")
+    assert api.call("POST", f"/v1/runs/{late}/stop")[0] == 200
+    wait_until(lambda: api.get(late)["status"] == "cancelled")
+    refused = api.start("/background list")
+    assert "GET /v1/runs" in api.finish(refused)[-1]["error"]
+    assert argos(argosd, "runs", "show", run_id)["kind"] == "background"
+    api.call("POST", f"/v1/runs/{busy}/stop")

@@ -51,6 +51,9 @@ class Telegram:
     def plain(self):
         return 5001
 
+    def texts(self, target):
+        return [m["text"] for _, m in sorted(self.fake.chats[target].messages.items()) if m["from"]["is_bot"] and "text" in m]
+
     def closed(self):
         self.fake.chats[self.gone].blocked = True
         return self.gone
@@ -112,6 +115,9 @@ class Discord:
     def plain(self):
         return self.direct
 
+    def texts(self, target):
+        return self.fake.texts(target)
+
     def closed(self):
         return "999999999999999999"  # There is no such channel
 
@@ -170,6 +176,9 @@ class Slack:
 
     def plain(self):
         return self.direct
+
+    def texts(self, target):
+        return self.fake.texts(target)
 
     def closed(self):
         return ARCHIVED
@@ -297,3 +306,13 @@ def test_a_chat_that_takes_nothing_leaves_it_where_it_was(stage):
     assert code == 0 or "stays" in text or "handoff" in text, text
     stays(chat, session, text)
     chat.peer.close()
+
+
+def test_a_background_task_is_told_where_it_was_asked_for(stage):
+    """/background on the platform itself: the start, then the one result."""
+    _, world, _ = stage
+    chat = world.plain()
+    world.say(chat, None, "/background find the heron")
+    world.heard(chat, None, "Background task complete")
+    texts = [text for text in world.texts(chat) if "Background task" in text]
+    assert ["started" in text for text in texts] == [True, False], texts

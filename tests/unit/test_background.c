@@ -102,6 +102,37 @@ a_prompt_becomes_a_task_on_every_platform (void **state)
     }
 }
 
+//  Over HTTP the run is the task; nobody is told but by the run, and the other commands are text.
+
+static void
+a_run_of_the_api_becomes_the_task (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text, *types; //  What is said, the parts
+    } rows[] = {
+        { "/background two", "session.create run.bind turn.request" },
+        { "/bg -- list", "session.create run.bind turn.request" },
+        { "/bg", "run.finish run.failed" },
+        { "/btw list", "run.finish run.failed" },
+        { "/new", "session.create run.bind expect turn.request" },
+        { "/background/list", "session.create run.bind expect turn.request" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture_t self;
+        s_say (&self, "api_server", rows[i].text, NULL);
+        gate_assert_types (self.parts, rows[i].types);
+        if (i < 2) {
+            assert_string_equal (s_text (&self, "run.bind", "kind"), "background");
+            assert_string_equal (
+                s_text (&self, "run.bind", "session_id"), s_text (&self, "session.create", "id"));
+            assert_string_equal (s_text (&self, "turn.request", "text"), i ? "list" : "two");
+            assert_string_equal (s_text (&self, "turn.request", "deliver"), "");
+        }
+        s_end (&self);
+    }
+}
+
 static void
 a_long_prompt_is_shown_cut (void **state)
 {
@@ -216,6 +247,7 @@ main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (nothing_to_do_is_answered_with_the_usage),
         cmocka_unit_test (a_prompt_becomes_a_task_on_every_platform),
+        cmocka_unit_test (a_run_of_the_api_becomes_the_task),
         cmocka_unit_test (a_long_prompt_is_shown_cut),
         cmocka_unit_test (a_word_is_an_order_only_when_it_fits),
         cmocka_unit_test (limits_are_parts_of_the_same_done),

@@ -171,11 +171,15 @@ the_state_of_a_run_comes_from_its_lane_until_it_is_finished (void **state)
         kit_write (kit, "api", "run.create", "{\"run_id\":\"" RUN "\"}"), ARGOS_CONFLICT);
     assert_string_equal (s_run_state (kit), "queued");
     assert_string_equal (s_text (s_get (kit, "run"), "owner"), "api");
+    assert_int_equal (kit_write (kit, "gateway", "run.bind",
+                          "{\"run_id\":\"" RUN "\",\"session_id\":\"s\",\"kind\":\"background\"}"),
+        ARGOS_OK);
     assert_int_equal (
         kit_write (kit, "gateway", "run.bind", "{\"run_id\":\"" RUN "\",\"session_id\":\"s\"}"),
         ARGOS_OK);
     int64_t seq = kit_send (kit, RUN, "turn", "s", NULL, NULL);
     assert_string_equal (s_run_state (kit), "queued");
+    assert_string_equal (s_text (s_get (kit, "run"), "kind"), "background");
     int64_t lease = kit_lease (kit, seq, W1);
     assert_string_equal (s_run_state (kit), "running");
     argos_storage_req_t *req = argos_storage_req_new (ARGOS_ST_COMMIT, 1);
