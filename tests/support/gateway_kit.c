@@ -23,7 +23,7 @@ gate_json (const char *text)
 static json_t *
 s_keep (gate_t *self, json_t *json)
 {
-    assert_true (self->owned_count < sizeof self->owned / sizeof *self->owned);
+    assert_true (self->owned_count < GATE_OWNED);
     return self->owned[self->owned_count++] = json;
 }
 

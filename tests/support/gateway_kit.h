@@ -13,14 +13,15 @@
 
 #include <cmocka.h>
 
-#define GATE_WALL_MS 1764288000123 //  2025-11-28 00:00:00.123 UTC
+#define GATE_WALL_MS 1764288000123   //  2025-11-28 00:00:00.123 UTC
+#define GATE_OWNED (ARGOS_FACTS + 8) //  Values of a case
 #define GATE_OPEN "{'gateway':{'allow_all_users':true}}"
 
 typedef struct {
-    argos_gateway_policy_t policy;  //  Of the case
-    argos_gateway_case_t gateway;   //  The case
-    json_t *owned[ARGOS_FACTS + 8]; //  What the case borrows
-    size_t owned_count;             //  How many
+    argos_gateway_policy_t policy; //  Of the case
+    argos_gateway_case_t gateway;  //  The case
+    json_t *owned[GATE_OWNED];     //  What the case borrows
+    size_t owned_count;            //  How many
 } gate_t;
 
 //  The value that the text says; the caller's.
