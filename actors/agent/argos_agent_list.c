@@ -78,7 +78,8 @@ parts_over (parts_t *self, const json_t *request, const char *run_id, const char
 {
     size_t at = self->count;
     const char *service = json_string_value (json_object_get (request, "deliver"));
-    if (argos_out_topic (service, self->to[at], sizeof self->to[at]) != 0)
+    if (json_object_get (request, "task") ||
+        argos_out_topic (service, self->to[at], sizeof self->to[at]) != 0)
         return;
     s_part (self, ARGOS_OUT_TYPE,
         argos_out_body (json_object_get (request, "source"),

@@ -107,7 +107,8 @@ turn_unref (turn_t *self)
 }
 
 //  The start of a turn is no commit (adr/0003), so this is a passing entry: who subscribes later,
-//  or after a restart of the broker, finds the kept `queued` and takes what comes.
+//  or after a restart of the broker, finds the kept `queued` and takes what comes. A task beside
+//  the chat is not shown as its turn: no draft of it may stand above the words of its start.
 
 void
 turn_tell (turn_t *self, const char *state)
@@ -115,7 +116,7 @@ turn_tell (turn_t *self, const char *state)
     char to[ARGOS_TO_MAX + 1];
     const char *service = json_string_value (json_object_get (self->body, "deliver"));
     if ((self->told && strcmp (self->told, state) == 0) || !self->lease || !*self->run_id ||
-        argos_out_topic (service, to, sizeof to) != 0)
+        json_object_get (self->body, "task") || argos_out_topic (service, to, sizeof to) != 0)
         return;
     self->told = state;
     argos_peer_part_t part = { .type = ARGOS_OUT_TYPE,

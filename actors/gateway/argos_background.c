@@ -114,8 +114,6 @@ static void
 s_start (const argos_gateway_case_t *gateway, const char *prompt, json_t *parts)
 {
     char run[ARGOS_RUN_ID_SIZE], task[ARGOS_TASK_ID_SIZE], preview[ARGOS_CMD_PREVIEW_SIZE];
-    const json_t *source = json_object_get (gateway->body, "source");
-    const char *reply_to = json_string_value (json_object_get (gateway->body, "message_id"));
     argos_gateway_run (gateway, run);
     argos_background_id (gateway->wall, gateway->entropy, task);
     argos_cmd_preview (prompt, preview);
@@ -123,12 +121,10 @@ s_start (const argos_gateway_case_t *gateway, const char *prompt, json_t *parts)
     argos_gateway_attachments (gateway, run, parts);
     if (!s_is_api (gateway))
         argos_cmd_say (gateway, parts,
-            "🔄 Background task started: \"%s\"\nTask ID: %s\nYou can go on chatting; the result "
-            "comes "
-            "here.",
+            "🔄 Background task started: \"%s\"\nTask ID: %s\n"
+            "You can go on chatting; the result comes here.",
             preview, task);
     s_turns (gateway, run, task, prompt, preview, parts);
-    argos_parts_out (parts, source, reply_to, run, "queued", NULL);
 }
 
 //  ---------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ s_dead (const json_t *notice)
         json_string_value (json_object_get (body, turn ? "reply_to" : "message_id"));
     const json_t *source = json_object_get (body, "source");
     argos_parts_deliver (parts, source, id, "error", text, reply_to);
-    if (turn)
+    if (turn && !task)
         argos_parts_out (parts, source, reply_to, run, "done", id);
     return parts;
 }

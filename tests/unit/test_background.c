@@ -98,6 +98,7 @@ a_prompt_becomes_a_task_on_every_platform (void **state)
             json_string_value (json_object_get (words, "empty")), "(No response generated)");
         assert_non_null (strstr (json_string_value (json_object_get (words, "failed")), "failed"));
         assert_null (s_part (&self, "route.bind")); //  The session of the chat is not touched
+        assert_null (s_part (&self, "out.state"));  //  Nor shown as busy, with a draft of it
         s_end (&self);
     }
 }
