@@ -11,6 +11,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#define LINK_BYTES 2048 //  Bytes of a link that stays whole: each bracket looks so far
+
 //  The greatest place where the piece fits
 static size_t
 s_best (const argos_cut_t *self, size_t from)
@@ -121,12 +123,13 @@ argos_cut_next (const argos_cut_t *self, size_t from, size_t *ret_next)
     return end;
 }
 
-//  [text](address) and ![text](address), within one line
+//  [text](address) and ![text](address), within one line and LINK_BYTES bytes
 static size_t
 s_link (const char *text, size_t size, size_t at)
 {
     size_t depth = 0;
     size_t place = at;
+    size = size - at > LINK_BYTES ? at + LINK_BYTES : size;
     for (; place < size && text[place] != '\n'; place++) {
         if (text[place] == '\\')
             place++;
@@ -146,11 +149,14 @@ s_link (const char *text, size_t size, size_t at)
     return 0;
 }
 
-//  As many backticks, something, as many backticks
+//  As many backticks, something, as many backticks. Only the first of a run begins code, unless the
+//  one before it is escaped.
 static size_t
 s_code (const char *text, size_t size, size_t at)
 {
     size_t run = 0;
+    if (at > 0 && text[at - 1] == '`' && !(at > 1 && text[at - 2] == '\\'))
+        return 0;
     while (at + run < size && text[at + run] == '`')
         run++;
     for (size_t place = at + run; place < size; place++) {

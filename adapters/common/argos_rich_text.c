@@ -206,33 +206,71 @@ s_order (const void *left, const void *right)
     return one->kind < other->kind ? -1 : one->kind > other->kind;
 }
 
+static bool
+s_is_code (const argos_span_t *span)
+{
+    return span->kind == ARGOS_SPAN_CODE || span->kind == ARGOS_SPAN_PRE;
+}
+
+//  Where the code of a text is, in order; new
+static size_t *
+s_codes (const argos_rich_t *rich, size_t *ret_count)
+{
+    size_t *codes = calloc (rich->count + 1, sizeof *codes);
+    if (!codes)
+        abort ();
+    *ret_count = 0;
+    for (size_t at = 0; at < rich->count; at++)
+        if (s_is_code (&rich->spans[at]))
+            codes[(*ret_count)++] = at;
+    return codes;
+}
+
+//  The last code that begins before this place, or the first one: none overlaps another
+static size_t
+s_code_before (const argos_rich_t *rich, const size_t *codes, size_t count, size_t from)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (rich->spans[codes[middle]].from < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : 0;
+}
+
 //  A style around code becomes what stands before the code and what stands behind it
 static void
 s_carve (argos_layout_t *self)
 {
     argos_rich_t *rich = &self->rich;
-    for (size_t at = 0; at < rich->count; at++) {
-        if (rich->spans[at].kind == ARGOS_SPAN_CODE || rich->spans[at].kind == ARGOS_SPAN_PRE ||
-            rich->spans[at].kind == ARGOS_SPAN_QUOTE)
+    size_t count, *codes = s_codes (rich, &count);
+    for (size_t at = 0; count && at < rich->count; at++) {
+        if (s_is_code (&rich->spans[at]) || rich->spans[at].kind == ARGOS_SPAN_QUOTE)
             continue;
-        for (size_t code = 0; code < rich->count; code++) {
-            argos_span_t inner = rich->spans[code];
+        for (size_t code = s_code_before (rich, codes, count, rich->spans[at].from); code < count;
+             code++) {
+            argos_span_t inner = rich->spans[codes[code]];
             argos_span_t *outer = &rich->spans[at];
-            if ((inner.kind != ARGOS_SPAN_CODE && inner.kind != ARGOS_SPAN_PRE) ||
-                inner.from >= outer->to || inner.to <= outer->from)
+            if (inner.from >= outer->to)
+                break;
+            if (inner.to <= outer->from)
                 continue;
             size_t to = outer->to;
             outer->to = inner.from > outer->from ? inner.from : outer->from;
             if (outer->kind == ARGOS_SPAN_LINK) {
                 //  A link is not cut: the code in it is shown as its text
                 outer->to = to;
-                rich->spans[code].to = rich->spans[code].from;
+                rich->spans[codes[code]].to = inner.from;
             }
             else if (inner.to < to) {
                 argos_layout_span (self, outer->kind, inner.to, to, NULL);
             }
         }
     }
+    free (codes);
 }
 
 //  None ends within another one: what crosses is cut off there

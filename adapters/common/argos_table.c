@@ -52,23 +52,28 @@ argos_table_add (argos_table_t *self, const char *text)
     self->cells[self->count++] = copy;
 }
 
-static size_t
-s_column (const argos_table_t *self, size_t column)
+//  The widths of the columns, in one walk over the cells; new.
+
+static size_t *
+s_columns (const argos_table_t *self)
 {
-    size_t widest = 0;
-    for (size_t at = column; at < self->count; at += self->columns) {
-        size_t wide = s_wide (self->cells[at]);
-        widest = wide > widest ? wide : widest;
+    size_t *widths = calloc (self->columns + 1, sizeof *widths);
+    if (!widths)
+        abort ();
+    for (size_t at = 0; at < self->count; at++) {
+        size_t wide = s_wide (self->cells[at]), column = at % self->columns;
+        widths[column] = wide > widths[column] ? wide : widths[column];
     }
-    return widest;
+    return widths;
 }
 
 size_t
 argos_table_width (const argos_table_t *self)
 {
-    size_t width = 0;
+    size_t width = 0, *widths = s_columns (self);
     for (size_t column = 0; column < self->columns; column++)
-        width += s_column (self, column) + (column ? 2 : 0);
+        width += widths[column] + (column ? 2 : 0);
+    free (widths);
     return width;
 }
 
@@ -82,20 +87,22 @@ s_fill (argos_text_t *target, char with, size_t count)
 void
 argos_table_block (const argos_table_t *self, argos_text_t *target)
 {
+    size_t *widths = s_columns (self);
     for (size_t at = 0; at < self->count; at++) {
         size_t column = at % self->columns;
         argos_text_add (target, self->cells[at], strlen (self->cells[at]));
         if (column + 1 < self->columns) {
-            s_fill (target, ' ', s_column (self, column) - s_wide (self->cells[at]) + 2);
+            s_fill (target, ' ', widths[column] - s_wide (self->cells[at]) + 2);
             continue;
         }
         s_fill (target, '\n', at + 1 < self->count ? 1 : 0);
         for (size_t line = 0; at + 1 == self->columns && line < self->columns; line++) {
-            s_fill (target, '-', s_column (self, line));
+            s_fill (target, '-', widths[line]);
             s_fill (
                 target, line + 1 < self->columns ? ' ' : '\n', line + 1 < self->columns ? 2 : 1);
         }
     }
+    free (widths);
 }
 
 void
