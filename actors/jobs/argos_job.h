@@ -137,6 +137,9 @@ char *argos_job_clean (const char *data, size_t size);
 //  when it has no more.
 char *argos_job_middle_cut (const char *text, size_t characters);
 
+//  The same, with fewer characters when they would have more than so many bytes (100 at least).
+char *argos_job_middle_fit (const char *text, size_t characters, size_t bytes);
+
 //  The last so many characters of a text, borrowed.
 const char *argos_job_tail (const char *text, size_t characters);
 

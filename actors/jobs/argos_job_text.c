@@ -15,6 +15,7 @@
 #define TAIL_CHARACTERS 2000     //  Of the output of a process whose end is told
 #define RUNNING_CHARACTERS 500   //  Of the output of one that runs, for people
 #define FINISHED_CHARACTERS 1000 //  Of one that is over, for people
+#define UTF8_MAX 4               //  Bytes of a character
 #define TRUNCATED "\n…[truncated]…\n"
 
 static char *s_print (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
@@ -62,6 +63,16 @@ argos_job_middle_cut (const char *text, size_t characters)
         return s_print ("%s", text);
     return s_print (
         "%.*s" TRUNCATED "%s", (int) s_bytes (text, half), text, argos_job_tail (text, half));
+}
+
+char *
+argos_job_middle_fit (const char *text, size_t characters, size_t bytes)
+{
+    char *cut = argos_job_middle_cut (text, characters);
+    if (strlen (cut) <= bytes)
+        return cut;
+    free (cut);
+    return argos_job_middle_cut (text, (bytes - strlen (TRUNCATED)) / UTF8_MAX);
 }
 
 char *

@@ -15,6 +15,8 @@
 #define OUTPUT_CHARACTERS 16000 //  Of these, told
 #define ITERATIONS 12           //  Calls of the model in such a turn
 #define PARTS_MAX 16            //  Of a commit
+#define TEXT_MAX 262144         //  Bytes of the text of a turn, for all jobs of a telling
+#define WORDS_MAX 1024          //  Of these, for what stands around the output of a job
 
 //  ------------------------------------------------------------------------------------------------
 //  The words
@@ -27,7 +29,7 @@ s_command (const tell_t *tell, size_t index, const argos_job_t *job)
 }
 
 static char *
-s_output (const jobs_t *self, const argos_job_t *job)
+s_output (const jobs_t *self, const argos_job_t *job, size_t bytes)
 {
     argos_job_piece_t first, last;
     argos_job_file_output (self->folder, job->id, 0, OUTPUT_BYTES, &first);
@@ -45,7 +47,7 @@ s_output (const jobs_t *self, const argos_job_t *job)
         free (last.data);
     }
     free (first.data);
-    char *cut = argos_job_middle_cut (text, OUTPUT_CHARACTERS);
+    char *cut = argos_job_middle_fit (text, OUTPUT_CHARACTERS, bytes);
     free (text);
     return cut;
 }
@@ -66,10 +68,11 @@ s_words (const tell_t *tell)
         const argos_job_t *job = jobs_find (tell->jobs, tell->job[i]);
         if (!job)
             continue;
-        char *output = s_output (tell->jobs, job);
+        const char *command = s_command (tell, i, job);
+        size_t room = TEXT_MAX / tell->count - WORDS_MAX - strlen (command);
+        char *output = s_output (tell->jobs, job, room);
         char *words = tell->people ? argos_job_notice_text (job, output)
-                                   : argos_job_followup_text (
-                                         job, s_command (tell, i, job), output, tell->count);
+                                   : argos_job_followup_text (job, command, output, tell->count);
         fprintf (out, "%s%s", i ? "\n\n" : "", words);
         free (words);
         free (output);

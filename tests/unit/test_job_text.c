@@ -123,6 +123,12 @@ test_middle_cut (void **state)
     cut = argos_job_middle_cut (text, 4);
     assert_string_equal (cut, "ää\n…[truncated]…\nää");
     free (cut);
+    cut = argos_job_middle_fit (text, 16000, 30000);
+    assert_in_range (strlen (cut), 14000, 30000);
+    free (cut);
+    cut = argos_job_middle_fit (text, 16000, 40000);
+    assert_int_equal (strlen (cut), 32000 + strlen ("\n…[truncated]…\n"));
+    free (cut);
     free (text);
     cut = argos_job_clean ("a\xFF\x1b[31mb\0c", 10);
     assert_string_equal (cut, "a\xEF\xBF\xBD"
