@@ -1,4 +1,4 @@
-"""Argos client: a full peer of the broker in one file, with pyzmq and nothing else.
+"""Argos client: a full peer of the broker with pyzmq and nothing else, in one file, since people copy it.
 
 A Peer belongs to one thread. It does something only inside its calls: `turn` (one round, at most so long), `run` (until `stop`), `next`
 (the next event), or a call that waits for its answer. Such a call may also be made from within a handler; what comes in the meantime is
