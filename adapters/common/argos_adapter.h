@@ -80,6 +80,7 @@ typedef struct {
     const char *text;                           //  All of it so far
     const char *id;                             //  Of the message, "" = none has been sent yet
     bool unclear;                               //  Or perhaps one: nobody knows its id
+    bool last;                                  //  Nothing more will be written
     void *handle;                               //  Private
 } argos_draft_t;
 

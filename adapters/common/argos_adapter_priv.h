@@ -53,6 +53,7 @@ struct argos_adapter_turn {
     bool unclear;                        //  A draft was perhaps sent, and its id is not known
     bool running, ended, followed;       //  What is known of the turn
     bool over, taken;                    //  It is done; its answer has taken the draft
+    bool last;                           //  There is no answer: the draft is to say so
     int failures;                        //  Drafts that have failed
     int64_t next_ms;                     //  No draft before
     argos_delivery_t *waiter;            //  Goes on when the draft has arrived

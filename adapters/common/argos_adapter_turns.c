@@ -6,7 +6,8 @@
 //  that edits fold into one. Nothing here is promised: a draft that fails is left as it is, and
 //  after three failures the turn has none. A first draft that was perhaps sent (by a life before
 //  this one, too) is `unclear` until its id is known: the platform, or who delivers the answer, is
-//  told. Limits: 1,024 turns, 64 KiB of text of each.
+//  told. A turn that ends without an answer leaves its draft without the mark of what is being
+//  written. Limits: 1,024 turns, 64 KiB of text of each.
 
 #include "argos_adapter_priv.h"
 
@@ -22,6 +23,7 @@
 #define FAILURES_MAX 3           //  Then there is no draft
 #define ENDED_MS 60000           //  How long a turn is known after its end
 #define READ_TTL_MS 10000        //  Patience with the store
+#define NOTICE ".notice"         //  Ends the id of a delivery that is no answer
 #define LEAST 24                 //  Bytes of a text that is shown
 #define DRAFT_KEEP_MS 86400000LL //  A record of a draft
 
@@ -115,7 +117,7 @@ s_run (argos_adapter_turn_t *turn)
 static void
 s_arm_draft (argos_adapter_turn_t *turn)
 {
-    if (!turn->busy && turn->dirty && !turn->ended && turn->failures < FAILURES_MAX)
+    if (!turn->busy && turn->dirty && (!turn->ended || turn->last) && turn->failures < FAILURES_MAX)
         argos_adapter_timer (turn->adapter, &turn->draft, turn->next_ms);
 }
 
@@ -172,9 +174,10 @@ s_on_draft (void *arg)
     argos_adapter_turn_t *turn = arg;
     argos_adapter_t *self = turn->adapter;
     int64_t now = argos_shell_now ();
-    if (turn->ended || turn->busy || !self->serving || !turn->text || turn->size < LEAST)
+    bool nothing = turn->last ? !turn->id : turn->ended || turn->size < LEAST;
+    if (nothing || turn->busy || !self->serving || !turn->text)
         return;
-    if (turn->old) {
+    if (turn->old && !turn->last) {
         s_look (turn);
         return;
     }
@@ -194,6 +197,7 @@ s_on_draft (void *arg)
         .text = turn->text,
         .id = turn->id ? turn->id : "",
         .unclear = turn->unclear,
+        .last = turn->last,
         .handle = turn };
     turn->busy = true;
     turn->dirty = false;
@@ -229,6 +233,7 @@ argos_adapter_drafted (argos_adapter_t *self, void *handle, const char *id, int6
         s_keep (turn);
     }
     turn->failures = id ? 0 : turn->failures + 1;
+    turn->dirty = turn->dirty || (turn->last && (!id || wait_ms > 0));
     if (wait_ms > 0 && now + wait_ms > turn->next_ms)
         turn->next_ms = now + wait_ms;
     s_arrived (turn);
@@ -340,20 +345,32 @@ static void
 s_on_ended (void *arg)
 {
     argos_adapter_turn_t *turn = arg;
-    if (turn->busy || turn->waiter)
+    bool more = turn->last && turn->dirty && turn->id && turn->failures < FAILURES_MAX;
+    if (turn->busy || turn->waiter || more)
         argos_adapter_timer (turn->adapter, &turn->typing, argos_shell_now () + ENDED_MS);
     else
         s_free (turn);
 }
 
+//  delivery: the id of what ends it, "" = nothing does. Of a notice the draft is no part.
+
 static void
-s_end (argos_adapter_turn_t *turn)
+s_end (argos_adapter_turn_t *turn, const char *delivery)
 {
+    size_t size = strlen (delivery), notice = strlen (NOTICE);
+    bool answer = size && !(size > notice && strcmp (delivery + size - notice, NOTICE) == 0);
     turn->ended = true;
-    free (turn->text);
-    turn->text = NULL;
-    turn->size = 0;
     turn->over = true;
+    turn->last = !answer && !turn->taken && turn->text && (turn->id || turn->busy);
+    turn->dirty = turn->last;
+    turn->failures = 0;
+    if (turn->last)
+        s_arm_draft (turn);
+    else {
+        free (turn->text);
+        turn->text = NULL;
+        turn->size = 0;
+    }
     turn->typing.fn = s_on_ended;
     s_follow (turn, false);
     //  Who delivers the answer asks for the draft; otherwise it goes at once
@@ -368,7 +385,7 @@ s_on_state (argos_adapter_t *self, const json_t *body)
     argos_adapter_turn_t *turn = s_find (self, argos_adapter_member (body, "turn"));
     if (strcmp (state, "done") == 0) {
         if (turn)
-            s_end (turn);
+            s_end (turn, argos_adapter_member (body, "delivery"));
         return;
     }
     if (!turn)

@@ -226,8 +226,8 @@ dc_draft (void *arg, const argos_draft_t *given)
     snprintf (
         path, sizeof path, "/channels/%.24s/messages%s%s", target, *self->id ? "/" : "", self->id);
     json_t *params = json_pack ("{s:o,s:{s:[],s:b}}", "content",
-        json_sprintf ("%.*s" CURSOR, (int) size, given->text), "allowed_mentions", "parse",
-        "replied_user", 0);
+        json_sprintf ("%.*s%s", (int) size, given->text, given->last ? "" : CURSOR),
+        "allowed_mentions", "parse", "replied_user", 0);
     //  The nonce of the answer: one that was perhaps sent is found, by the next draft or by it
     if (!*self->id) {
         json_object_set_new (params, "nonce", dc_nonce (given->answer_id, 0));

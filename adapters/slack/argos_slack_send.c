@@ -322,7 +322,8 @@ sl_draft (void *arg, const argos_draft_t *given)
         argos_unit_fit (ARGOS_UNIT_CHARACTERS, given->text, strlen (given->text), DRAFT_MAX);
     //  As it is: marks would be half written
     json_t *params = json_pack ("{s:s,s:o,s:b}", "channel", given->chat_id, "text",
-        json_sprintf ("%.*s \u258C", (int) size, given->text), "mrkdwn", 0);
+        json_sprintf ("%.*s%s", (int) size, given->text, given->last ? "" : " \u258C"), "mrkdwn",
+        0);
     if (*self->id)
         json_object_set_new (params, "ts", json_string (self->id));
     else {

@@ -119,7 +119,8 @@ s_method (s_draft_t *self, const argos_draft_t *given, json_t *params)
         json_object_set_new (params, "draft_id", json_integer (s_number (given->run_id)));
         return "sendMessageDraft";
     }
-    json_object_set_new (params, "text", json_sprintf ("%s" CURSOR, s_member (params, "text")));
+    if (!given->last)
+        json_object_set_new (params, "text", json_sprintf ("%s" CURSOR, s_member (params, "text")));
     if (*self->id) {
         json_object_set_new (params, "chat_id", tg_chat (telegram, given->chat_id));
         json_object_set_new (params, "message_id", json_integer (strtoll (self->id, NULL, 10)));

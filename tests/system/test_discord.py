@@ -120,6 +120,16 @@ def test_a_draft_that_nobody_saw_sent_becomes_the_answer(ready, discord):
     assert len(discord.texts(direct)[before:]) == 1
 
 
+def test_a_turn_that_is_stopped_leaves_no_cursor(ready, discord):
+    direct = discord.direct(ANA)
+    discord.say(ANA, direct, "!slow 4000")
+    discord.until(lambda: any("\u258c" in text for text in discord.texts(direct)))
+    discord.say(ANA, direct, "/stop")
+    discord.until(lambda: any("topped" in text for text in discord.texts(direct)))
+    discord.until(lambda: not any("\u258c" in text for text in discord.texts(direct)))
+    assert any("token0" in text or "token1" in text for text in discord.texts(direct))
+
+
 def test_a_page_of_the_proxy_holds_up_everything(ready, discord):
     """429 without JSON: nothing is called before it is over, not even for others."""
     direct = discord.direct(ANA)
