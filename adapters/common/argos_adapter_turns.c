@@ -117,7 +117,9 @@ s_run (argos_adapter_turn_t *turn)
 static void
 s_arm_draft (argos_adapter_turn_t *turn)
 {
-    if (!turn->busy && turn->dirty && (!turn->ended || turn->last) && turn->failures < FAILURES_MAX)
+    //  While we are told of what was before us the end of this turn may still be to come
+    if (turn->adapter->late && !turn->busy && turn->dirty && (!turn->ended || turn->last) &&
+        turn->failures < FAILURES_MAX)
         argos_adapter_timer (turn->adapter, &turn->draft, turn->next_ms);
 }
 
@@ -424,8 +426,10 @@ argos_adapter_turns_end (argos_adapter_t *self, const char *topic)
     if (self->late || strcmp (topic, self->out) != 0)
         return;
     self->late = true;
-    HASH_ITER (hh, self->turns, turn, next)
+    HASH_ITER (hh, self->turns, turn, next) {
         s_run (turn);
+        s_arm_draft (turn);
+    }
 }
 
 void
