@@ -262,6 +262,7 @@ s_read (tg_batch_t *self, const json_t *update)
     argos_tg_who_t who = { .account = argos_adapter_account (telegram->adapter),
         .id = telegram->id,
         .username = telegram->username,
+        .topics = telegram->topics,
         .settings = argos_adapter_settings (telegram->adapter),
         .aliases = telegram->aliases };
     argos_tg_read (update, &who, &in);

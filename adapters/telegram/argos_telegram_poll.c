@@ -240,6 +240,7 @@ s_on_me (void *arg, const tg_answer_t *answer)
     const char *name = json_string_value (json_object_get (answer->result, "username"));
     self->id = json_integer_value (json_object_get (answer->result, "id"));
     snprintf (self->username, sizeof self->username, "%s", name ? name : "");
+    self->topics = json_is_true (json_object_get (answer->result, "has_topics_enabled"));
     argos_adapter_problem (self->adapter, NULL);
     argos_log (ARGOS_LOG_INFO, argos_adapter_name (self->adapter), "connected",
         "bot=@%s id=%" PRId64, self->username, self->id);

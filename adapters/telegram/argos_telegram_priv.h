@@ -37,6 +37,7 @@ struct telegram {
     char base[520];              //  Address of the API, without a slash at its end
     int64_t id;                  //  Of the bot, 0 = not known yet
     char username[64];           //  Of the bot
+    bool topics;                 //  Its private chats have topics
     json_t *aliases;             //  {new id of a chat: the first one}
     json_t *targets;             //  {the first id of a chat: the newest}
     argos_adapter_timer_t timer; //  What is next: begin, poll, or look at a held batch

@@ -68,10 +68,13 @@ s_chat (const argos_tg_who_t *who, int64_t chat)
 //  The General topic of a forum has none, and is 1.
 
 static int64_t
-s_thread (const json_t *message)
+s_thread (const argos_tg_who_t *who, const json_t *message)
 {
     const json_t *chat = json_object_get (message, "chat");
-    if (json_is_true (json_object_get (message, "is_topic_message")))
+    //  The first message of a topic that a person has just made in a private chat
+    bool first = who->topics && strcmp (s_text (chat, "type"), "private") == 0 &&
+                 !json_object_get (message, "reply_to_message");
+    if (first || json_is_true (json_object_get (message, "is_topic_message")))
         return s_int (message, "message_thread_id");
     return json_is_true (json_object_get (chat, "is_forum")) ? 1 : 0;
 }
@@ -103,7 +106,7 @@ s_source (const argos_tg_who_t *who, const json_t *message, const json_t *user)
     json_t *source = json_pack ("{s:s,s:s,s:s}", "platform", "telegram", "account", who->account,
         "chat_type", s_chat_type (chat));
     s_put_int (source, "chat_id", s_chat (who, s_int (chat, "id")));
-    s_put_int (source, "thread_id", s_thread (message));
+    s_put_int (source, "thread_id", s_thread (who, message));
     s_put_int (source, "user_id", s_int (user, "id"));
     s_put_name (source, user);
     s_put (source, "chat_name", s_text (chat, "title"), NAME_BYTES);
@@ -233,7 +236,7 @@ s_not_for_us (const argos_tg_who_t *who, const json_t *message, const argos_tg_s
 {
     const json_t *chat = json_object_get (message, "chat");
     const json_t *reply = json_object_get (message, "reply_to_message");
-    int64_t id = s_chat (who, s_int (chat, "id")), thread = s_thread (message);
+    int64_t id = s_chat (who, s_int (chat, "id")), thread = s_thread (who, message);
     const json_t *wish = argos_setting (who->settings, "telegram", NULL, "require_mention");
     bool answers = s_int (json_object_get (reply, "from"), "id") == who->id && reply &&
                    !json_object_get (reply, "forum_topic_created");

@@ -14,6 +14,7 @@ typedef struct {
     const char *account;    //  Our account
     int64_t id;             //  Of the bot
     const char *username;   //  Of the bot, without @
+    bool topics;            //  Its private chats have topics
     const json_t *settings; //  The snapshot: platforms.telegram decides what in groups is for us
     const json_t *aliases;  //  {new chat id: the id that it had at first}; NULL = none
 } argos_tg_who_t;

@@ -178,6 +178,44 @@ test_what_is_done_to_a_message (void **state)
     }
 }
 
+//  The thread of a message in a private chat, "" = none.
+
+static void
+test_topics_of_private_chats (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *more;   //  Members of the message
+        bool topics;        //  The bot has them
+        const char *thread; //  Expected
+    } rows[] = {
+        { "'message_thread_id':12,'is_topic_message':true", true, "12" },
+        { "'message_thread_id':12,'is_topic_message':true", false, "12" },
+        { "'message_thread_id':12", true, "12" }, //  The first one of a topic
+        { "'message_thread_id':12", false, "" },
+        { "'message_thread_id':12,'reply_to_message':{'message_id':12}", true, "" },
+        { "'x':1", true, "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        snprintf (text, sizeof text,
+            "{'update_id':1,'message':{'message_id':13,'text':'hi','from':{'id':7},'chat':{'id':7,"
+            "'type':'private'},%s}}",
+            rows[i].more);
+        json_t *update = s_json (text);
+        argos_tg_who_t who = {
+            .account = "main", .id = 99, .username = "my_bot", .topics = rows[i].topics
+        };
+        argos_tg_in_t in;
+        argos_tg_read (update, &who, &in);
+        const char *thread = json_string_value (json_object_get (
+            json_object_get (json_object_get (in.message, "body"), "source"), "thread_id"));
+        assert_string_equal (thread ? thread : "", rows[i].thread);
+        argos_tg_in_clear (&in);
+        json_decref (update);
+    }
+}
+
 static void
 test_what_refusals_mean (void **state)
 {
@@ -229,6 +267,7 @@ main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (test_whom_a_group_addresses),
         cmocka_unit_test (test_what_is_done_to_a_message),
-        cmocka_unit_test (test_what_refusals_mean), cmocka_unit_test (test_places_in_a_text) };
+        cmocka_unit_test (test_topics_of_private_chats), cmocka_unit_test (test_what_refusals_mean),
+        cmocka_unit_test (test_places_in_a_text) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
