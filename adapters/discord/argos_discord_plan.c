@@ -166,23 +166,25 @@ s_emoji (const char *emoji)
     return json_stringn (text, used);
 }
 
+//  Only one that is named can be taken away: without a name those that we put there
+
 static void
 s_plan_react (const argos_delivery_t *delivery, json_t *plan)
 {
+    static const char *const ours[] = { "\U0001F440", "\u2705", "\u274C", NULL };
     const char *emoji = dc_member (delivery->body, "emoji");
+    const char *const named[] = { emoji, NULL };
     const json_t *id;
     size_t at;
-    json_array_foreach (json_object_get (delivery->body, "message_ids"), at, id) {
-        json_t *code = s_emoji (emoji);
-        json_t *path =
-            *emoji ? json_sprintf ("/channels/%s/messages/%s/reactions/%s/@me", s_target (delivery),
-                         json_string_value (id), json_string_value (code))
-                   : json_sprintf ("/channels/%s/messages/%s/reactions", s_target (delivery),
-                         json_string_value (id));
-        json_array_append_new (
-            plan, s_call (delivery, *emoji ? "PUT" : "DELETE", "react", path, NULL, false));
-        json_decref (code);
-    }
+    json_array_foreach (json_object_get (delivery->body, "message_ids"), at, id)
+        for (const char *const *one = *emoji ? named : ours; *one; one++) {
+            json_t *code = s_emoji (*one);
+            json_t *path = json_sprintf ("/channels/%s/messages/%s/reactions/%s/@me",
+                s_target (delivery), json_string_value (id), json_string_value (code));
+            json_array_append_new (
+                plan, s_call (delivery, *emoji ? "PUT" : "DELETE", "react", path, NULL, false));
+            json_decref (code);
+        }
 }
 
 static void

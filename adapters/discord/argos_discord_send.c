@@ -97,7 +97,8 @@ s_refused (s_send_t *self, const dc_answer_t *answer)
     snprintf (
         error, sizeof error, "%s%.250s (%d)", s_word (answer->code), answer->why, answer->code);
     //  Not there any more: as it should be
-    if (answer->code == 10008 && strcmp (method, "DELETE") == 0)
+    //  10014: there is no such reaction
+    if ((answer->code == 10008 || answer->code == 10014) && strcmp (method, "DELETE") == 0)
         argos_delivery_sent (self->delivery, NULL);
     else if (edit && (answer->code == 10008 || answer->code == 30046))
         argos_delivery_replace (self->delivery, s_as_new (self));

@@ -41,7 +41,7 @@ class FakeSlack(wire.Fake):
         self.messages = {}  # (channel, ts) -> message
         self.clock = 1767225600
         self.tickets, self.connections, self.opened, self.numbers = set(), [], 0, 0
-        self.acks, self.delivered, self.redeliver_s = {}, {}, 1.0
+        self.acks, self.delivered, self.told, self.redeliver_s = {}, {}, {}, 1.0
         self.reactions, self.files, self.pending, self.statuses = set(), {}, {}, []
         self.revoked, self.no_hello, self.deaf = False, False, False
         self.envelopes = 0
@@ -151,6 +151,7 @@ class FakeSlack(wire.Fake):
             if ready:
                 connection = random.choice(ready)
                 self.delivered[id_] += 1
+                self.told.setdefault(id_, time.monotonic())
                 try:
                     await connection.socket.send({"envelope_id": id_, "type": kind, "accepts_response_payload": answers, "payload": payload,
                                                   "retry_attempt": self.delivered[id_] - 1, "retry_reason": "" if self.delivered[id_] == 1 else "timeout"})

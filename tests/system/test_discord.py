@@ -1,12 +1,14 @@
 """The Discord adapter against a gateway and an API that keep their rules (tests/fakes/fake_discord.py)."""
+import hashlib
 import pathlib
 import stat
 import subprocess
 import sys
+import uuid
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, wait_until
 from edits import Events, Gate
 from test_adapter_pyzmq import Peer
 
@@ -258,6 +260,53 @@ def ask(daemon, kind, **body):
         return header["type"], answer
     finally:
         peer.close()
+
+
+def deliver(daemon, chat, text="", **members):
+    """A delivery that nobody has asked for: its receipt."""
+    peer, id_ = Peer(daemon.endpoint, "ops.send", daemon.operator), uuid.uuid4().hex
+    try:
+        header = {"type": "deliver.request", "to": "service:deliver.discord.main", "key": chat, "durable": True, "id": id_}
+        assert peer.ask(header, {"kind": "notice", "text": text, "chat_id": chat, **members})[0]["type"] == "accepted"
+        return wait_until(lambda: peer.ask({"type": "receipt.get", "to": "store"}, {"id": id_})[2]["receipt"])
+    finally:
+        peer.close()
+
+
+def test_operations(ready, discord):
+    """Pieces, an edit of them, reactions, a deletion, buttons that are pressed, files."""
+    direct = discord.direct(ANA)
+    sent = deliver(ready, direct, "x" * 3000)
+    assert sent["state"] == "sent" and len(sent["platform_ids"]) == 2, sent
+    first = sent["platform_ids"][0]
+    assert deliver(ready, direct, "short @everyone", op="edit", message_ids=sent["platform_ids"])["state"] == "sent"
+    assert discord.texts(direct) == ["short @everyone"]
+    assert discord.calls(f"PATCH */{first}")[-1].json()["allowed_mentions"]["parse"] == []
+    assert deliver(ready, direct, op="react", message_ids=[first], emoji="👀")["state"] == "sent"
+    assert (direct, first, "%F0%9F%91%80") in discord.reactions
+    assert deliver(ready, direct, op="react", message_ids=[first], emoji="")["state"] == "sent" and not discord.reactions
+    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent" and not discord.texts(direct)
+    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent"  # It is gone: that was the wish
+    asked = deliver(ready, direct, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}, {"id": "deny", "label": "No"}])["platform_ids"][0]
+    row = discord.messages[direct, asked]["components"][0]["components"]
+    assert [(button["custom_id"], button["label"]) for button in row] == [("once", "Once"), ("deny", "No")]
+    data = bytes(range(256)) * 300
+    discord.say(ANA, direct, "keep this", attachments=[discord.file("a.bin", data, "application/octet-stream")])
+    discord.until(lambda: any(text.startswith("You said: keep this") for text in discord.texts(direct)))
+    files = [{"blob": "sha256:" + hashlib.sha256(data).hexdigest(), "kind": "document", "name": name} for name in ("one.bin", "two.bin")]
+    made = deliver(ready, direct, "two files", op="media", attachments=files)
+    assert made["state"] == "sent", made
+    message = discord.messages[direct, made["platform_ids"][0]]
+    assert message["content"] == "two files" and [file["filename"] for file in message["attachments"]] == ["one.bin", "two.bin"]
+    assert all(discord.files[file["id"]] == data for file in message["attachments"])
+
+
+def test_a_thread_of_a_mention_whose_answer_is_lost_is_there(ready, discord):
+    """160004: it has been made, by the call before."""
+    discord.fault("POST */messages/*/threads", "drop_after")
+    asked = discord.say(ANA, CHANNEL, f"<@{BOT}> hello")
+    answered(discord, asked, "You said: [Ana] hello")
+    assert len(discord.calls("POST */messages/*/threads")) == 2 and not discord.texts(CHANNEL)
 
 
 def test_threads_are_made_once(ready, discord):

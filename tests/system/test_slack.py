@@ -1,9 +1,11 @@
 """The Slack adapter against Socket Mode and a Web API that keep their rules (tests/fakes/fake_slack.py)."""
+import hashlib
 import json
 import pathlib
 import stat
 import subprocess
 import sys
+import uuid
 
 import pytest
 
@@ -53,6 +55,7 @@ def test_talk(ready, slack):
     slack.say(ANA, direct, "again")
     answered(slack, direct, "You said: again")
     slack.until(lambda: all(id_ in slack.acks for id_ in slack.delivered))
+    assert all(slack.acks[id_][0] - slack.told[id_] < 3 for id_ in slack.delivered)
     assert len(slack.texts(direct)) == 2
     assert not any(m.get("thread_ts") for m in slack.messages.values())
 
@@ -233,6 +236,44 @@ def ask(daemon, kind, **body):
         return header["type"], answer
     finally:
         peer.close()
+
+
+def deliver(daemon, chat, text="", **members):
+    """A delivery that nobody has asked for: its receipt."""
+    peer, id_ = Peer(daemon.endpoint, "ops.send", daemon.operator), uuid.uuid4().hex
+    try:
+        header = {"type": "deliver.request", "to": "service:deliver.slack.main", "key": chat, "durable": True, "id": id_}
+        assert peer.ask(header, {"kind": "notice", "text": text, "chat_id": chat, **members})[0]["type"] == "accepted"
+        return wait_until(lambda: peer.ask({"type": "receipt.get", "to": "store"}, {"id": id_})[2]["receipt"])
+    finally:
+        peer.close()
+
+
+def test_operations(ready, slack):
+    """Pieces, an edit of them, reactions, a deletion, buttons, files in three steps."""
+    direct = slack.direct(ANA)
+    sent = deliver(ready, direct, "x" * 5000)
+    assert sent["state"] == "sent" and len(sent["platform_ids"]) == 2, sent
+    first = sent["platform_ids"][0]
+    assert deliver(ready, direct, "short <!channel>", op="edit", message_ids=sent["platform_ids"])["state"] == "sent"
+    assert len(slack.texts(direct)) == 1 and slack.texts(direct)[0].startswith("short") and "<!channel>" not in slack.texts(direct)[0]
+    assert deliver(ready, direct, op="react", message_ids=[first], emoji="👀")["state"] == "sent"
+    assert slack.reactions == {(direct, first, "eyes")}
+    assert deliver(ready, direct, op="react", message_ids=[first], emoji="")["state"] == "sent" and not slack.reactions
+    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent" and not slack.texts(direct)
+    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent"  # It is gone: that was the wish
+    asked = deliver(ready, direct, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}, {"id": "deny", "label": "No"}])["platform_ids"][0]
+    blocks = slack.messages[direct, asked]["blocks"]
+    buttons = [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
+    assert [(button["value"], button["text"]["text"]) for button in buttons] == [("once", "Once"), ("deny", "No")]
+    data = bytes(range(256)) * 300
+    slack.say(ANA, direct, "keep this", files=[slack.file("a.bin", data, "application/octet-stream")], subtype="file_share")
+    slack.until(lambda: any(text.startswith("You said: keep this") for text in slack.texts(direct)))
+    files = [{"blob": "sha256:" + hashlib.sha256(data).hexdigest(), "kind": "document", "name": name} for name in ("one.bin", "two.bin")]
+    made = deliver(ready, direct, "two files", op="media", attachments=files)
+    assert made["state"] == "sent", made
+    assert [(file["name"], file["data"]) for file in slack.pending.values()] == [("one.bin", data), ("two.bin", data)]
+    assert any("two files" in text for text in slack.texts(direct)) and any(len(m.get("files", [])) for (_, _), m in slack.messages.items() if m["user"] == BOT)
 
 
 def test_threads_are_made_once(ready, slack):
