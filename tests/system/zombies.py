@@ -47,6 +47,16 @@ class Wire:
             await writer.drain()
         writer.close()
 
+    def end(self):
+        """Whatever still stands goes with its thread."""
+        async def cancel():
+            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        asyncio.run_coroutine_threadsafe(cancel(), self.loop).result(10)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
     def stall(self):
         self.asked.clear()
         self.epoch += 1
@@ -62,7 +72,7 @@ def measure(platform, home):
     daemon = Argosd(home)
     daemon.start(env=world.env)
     try:
-        assert wire.asked.wait(30)
+        daemon.wait_log("event=connected")
         world.say(0, "m0. before", False)
         until(lambda: any("m0." in text for text in world.texts()), 60)
         wire.stall()
@@ -77,6 +87,8 @@ def measure(platform, home):
         return report
     finally:
         daemon.close()
+        wire.end()
+        world.end()
 
 
 def until(condition, seconds):
