@@ -58,10 +58,10 @@ turn_take_calls (turn_t *self, const argos_answer_t *answer)
         tool_t *tool = turn_next_tool (self);
         self->tool_count++;
         snprintf (tool->id, sizeof tool->id, "%s", call->id);
-        const char *name = call->name;
-        if (!agent_tool_known (self->agent, name))
-            name = argos_tool_name_repair (name, json_object_get (self->prompt, "tools"));
-        snprintf (tool->name, sizeof tool->name, "%s", name ? name : call->name);
+        const char *meant = NULL;
+        if (!agent_tool_known (self->agent, call->name))
+            meant = argos_tool_name_repair (call->name, json_object_get (self->prompt, "tools"));
+        snprintf (tool->name, sizeof tool->name, "%s", meant ? meant : call->name);
         tool->arguments = json_loads (argos_text_str (&call->args), 0, NULL);
         if (!tool->arguments)
             tool->arguments = json_object ();

@@ -249,6 +249,11 @@ SCENARIOS = {
     "k_tool": [lambda body: tool(arguments=command(body)), OK],
     "k_asked": [lambda body: tool(arguments=command(body)), OK],
     "k_after_tool": [lambda body: tool(arguments=command(body)), [STALL], OK],
+    "k_again": [error(429, "Rate limit reached", Retry_After="100"), OK],
+    "k_delegates": [tool("delegate_task", '{"tasks":[{"goal":"please @k_child"}]}'), OK],
+    "k_child": [[STALL], OK],
+    "k_summary": [limit("prompt is too long")],
+    "summary_k": [[STALL], text("Goal: to be brief.")],
     "deaf_for_ever": [[STALL]],
     "title": [text('"A title of words."')],
     # Two calls, one after the other unless both may run beside each other

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import PLACEMENT, wait_until
 from test_placement import children
-from test_provider_faults import FINE, Chat, faults, settings  # noqa: F401 (a fixture)
+from test_provider_faults import FINE, Chat, faults, fill, settings  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes a placement of its own")
 
@@ -32,7 +32,7 @@ class Stage(Chat):
         heard = []
         while not heard or heard[-1].get("run_id") != later:
             heard.append(self.hear())
-        answers = [data for data in heard if data.get("run_id") == run_id and data.get("op") != "prompt"]
+        answers = [data for data in heard if data.get("run_id") == run_id and data.get("op") != "prompt" and data["kind"] != "notice"]
         assert len(answers) == 1, heard
         return answers[0], self.rows(run_id)
 
@@ -91,6 +91,36 @@ def test_after_a_tool(stage, faults, tmp_path):  # noqa: F811
     assert ["once" in result for result in results(rows)] == [True]
     first, second = faults.requests("k_after_tool")[1:]
     assert first["messages"] == second["messages"][:len(first["messages"])] or second["messages"][0]["role"] == "system"
+
+
+def test_while_it_waits_to_call_again(stage, faults):  # noqa: F811
+    run_id = stage.say("@k_again")
+    wait_until(lambda: faults.requests("k_again"))
+    stage.kill()  # Who asked for the wait is asked again: it was the agent that is gone
+    data, rows = stage.final(run_id)
+    assert data["text"] == FINE and [row["role"] for row in rows[:2]] == ["user", "assistant"]
+    assert len(faults.requests("k_again")) == 2
+
+
+def test_while_the_conversation_is_made_smaller(stage, faults):  # noqa: F811
+    before = fill(stage, "talk @ok @sum_k")
+    run_id = stage.say("and now @k_summary @sum_k")
+    wait_until(lambda: faults.requests("summary_k"))
+    stage.kill()
+    data, rows = stage.final(run_id)
+    assert data["text"] == FINE and len(faults.requests("summary_k")) == 2
+    assert len(rows) < len(before) and [row["content"].startswith("and now") for row in rows].count(True) == 1
+
+
+def test_while_a_child_is_at_work(stage, faults):  # noqa: F811
+    run_id = stage.say("@k_delegates")
+    wait_until(lambda: faults.requests("k_child"))
+    stage.kill()
+    data, rows = stage.final(run_id)
+    assert data["text"] == FINE and len(faults.requests("k_child")) == 2 and len(faults.requests("k_delegates")) == 2
+    result, = results(rows)
+    child, = json.loads(json.loads(result)["output"])["results"]
+    assert child["summary"] == FINE and child["status"] == "completed"
 
 
 def test_while_somebody_is_asked(stage, tmp_path):
