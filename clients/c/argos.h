@@ -129,7 +129,8 @@ const char *argos_reason (const argos_t *self);
 //  Until the broker has taken us in. Over tcp a key that it does not know gets no answer at all.
 argos_err_t argos_connect (argos_t *self, int64_t timeout_ms);
 
-//  Asks; *ret_body (may be NULL) is the body of the reply, to be freed with free.
+//  Asks, for 30 s when timeout_ms is not more than 0; *ret_body (may be NULL) is the body of the
+//  reply, to be freed with free.
 argos_err_t argos_request (argos_t *self, const char *to, const char *type, const char *body,
     int64_t timeout_ms, char **ret_body);
 
