@@ -137,7 +137,7 @@ argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handler
         return argos_cli_error (
             self, CLI_FAILED, argos_err_name (self->final_code), "%s", self->reason);
     if (self->interrupted)
-        return CLI_FAILED;
+        return argos_cli_error (self, CLI_FAILED, "cancelled", "interrupted");
     return argos_cli_error (
         self, CLI_DOWN, "down", "the daemon at %s does not answer", self->endpoint);
 }

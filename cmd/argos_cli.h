@@ -68,6 +68,9 @@ void argos_cli_print (json_t *value);
 //  absent. Borrowed until the eighth next call.
 const char *argos_cli_text (const json_t *object, const char *name);
 
+//  The same, cut to so many bytes, between two characters.
+const char *argos_cli_short (const json_t *object, const char *name, size_t size);
+
 //  A time in msec since 1970 as local time, "-" for 0. Borrowed like the above.
 const char *argos_cli_time (int64_t at);
 

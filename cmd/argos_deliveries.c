@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define PAGE 50            //  Deliveries of a list
+#define PREVIEW 80         //  Bytes of a text in it
 #define TEXT_MAX 262144    //  Bytes of a text
 #define SERVICE "deliver." //  In front of platform and account
 #define AGAIN                                                                                      \
@@ -25,9 +26,10 @@ s_print (const json_t *list)
                   "               TEXT");
         if (strncmp (to, SERVICE, strlen (SERVICE)) == 0)
             to += strlen (SERVICE);
-        const char *error = argos_cli_text (row, "error"), *text = argos_cli_text (row, "preview");
+        const char *error = argos_cli_text (row, "error"),
+                   *text = argos_cli_short (row, "preview", PREVIEW);
         char chat[64];
-        snprintf (chat, sizeof chat, "%.30s:%.30s", to, argos_cli_text (row, "key"));
+        snprintf (chat, sizeof chat, "%.30s:%s", to, argos_cli_short (row, "key", 30));
         printf ("%-8s %-19s %-24s %-40s %s%s%s\n", argos_cli_text (row, "state"),
             argos_cli_time (json_integer_value (json_object_get (row, "at"))), chat,
             argos_cli_text (row, "id"), text, strcmp (error, "-") == 0 ? "" : " — ",

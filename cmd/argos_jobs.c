@@ -36,10 +36,10 @@ s_list (argos_cli_t *self)
     else {
         puts ("ID           STATUS   CODE STARTED             SESSION                  COMMAND");
         json_array_foreach (list, index, job)
-            printf ("%-12s %-8s %-4s %-19s %-24.24s %.60s\n", argos_cli_text (job, "id"),
+            printf ("%-12s %-8s %-4s %-19s %-24.24s %s\n", argos_cli_text (job, "id"),
                 argos_cli_text (job, "status"), argos_cli_text (job, "exit_code"),
                 argos_cli_time (json_integer_value (json_object_get (job, "started_at"))),
-                argos_cli_text (job, "session_id"), argos_cli_text (job, "command"));
+                argos_cli_text (job, "session_id"), argos_cli_short (job, "command", 60));
     }
     json_decref (reply);
     return CLI_OK;

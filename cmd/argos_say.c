@@ -193,8 +193,8 @@ s_control (const char *text, size_t size)
     return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
 }
 
-const char *
-argos_cli_text (const json_t *object, const char *name)
+static char *
+s_shown (const json_t *object, const char *name)
 {
     const json_t *value = json_object_get (object, name);
     char *text = s_ring ();
@@ -208,6 +208,24 @@ argos_cli_text (const json_t *object, const char *name)
     for (char *c = text; *c; c++)
         if (*c == '\n' || *c == '\t' || s_control (c, c[1] ? 2 : 1))
             memset (c, ' ', *c == '\xc2' ? 2 : 1);
+    return text;
+}
+
+const char *
+argos_cli_text (const json_t *object, const char *name)
+{
+    return s_shown (object, name);
+}
+
+const char *
+argos_cli_short (const json_t *object, const char *name, size_t size)
+{
+    char *text = s_shown (object, name);
+    if (strlen (text) <= size)
+        return text;
+    while (size && ((unsigned char) text[size] & 0xc0) == 0x80)
+        size--;
+    text[size] = 0;
     return text;
 }
 

@@ -41,10 +41,11 @@ def test_the_ledger_shows_what_waits_and_what_became_of_the_rest(argosd, chat):
     for state in ("sent", "refused", "unknown"):
         chat.send(f"d-{state}", f"the {state} one\nand more")
         chat.end({"state": state, **({} if state == "sent" else {"error": "forbidden: blocked"})})
-    chat.send("d-waiting", "the waiting one")
+    chat.send("d-waiting", "the waiting one" + "\u00fc" * 300)
     lines = argos(argosd.home, "deliveries").stdout.splitlines()
     shown = [line.split()[0] for line in lines]
     assert shown == ["STATE", "waiting", "unknown", "refused", "sent"]
+    assert lines[1].endswith("the waiting one" + "\u00fc" * 32)  # 80 bytes, and no half of a character
     assert "the refused one and more — forbidden: blocked" in lines[3] and "test.main:42" in lines[3]
     rc, (gone,) = said(argosd.home, "list", "gone")
     assert rc == 0 and [row["id"] for row in gone["deliveries"]] == ["d-refused"]
