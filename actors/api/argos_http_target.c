@@ -35,39 +35,29 @@ s_matches (const char *path, const char *target, const char **ret_param, size_t 
     return !*path && (!*target || *target == '?');
 }
 
-static int
-s_digit (char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *found = c ? strchr (digits, c) : NULL;
-    return found ? (int) ((found - digits) % 16) : -1;
-}
-
 //  A segment without its escapes, new; NULL when it is no text: a broken escape, a NUL, not UTF-8.
 
 static char *
 s_decode (const char *text, size_t size)
 {
-    char *decoded = malloc (size + 1);
-    size_t used = 0;
+    unsigned char *decoded = malloc (size + 1);
+    size_t used = 0, count = 0;
     bool good = decoded != NULL;
     for (size_t i = 0; good && i < size; used++) {
         bool escaped = text[i] == '%';
-        int high = escaped && size - i > 2 ? s_digit (text[i + 1]) : -1;
-        int low = high >= 0 ? s_digit (text[i + 2]) : -1;
-        decoded[used] = escaped ? (char) (high * 16 + low) : text[i];
-        good = !escaped || (low >= 0 && decoded[used]);
+        if (escaped)
+            good = size - i > 2 &&
+                   sodium_hex2bin (decoded + used, 1, text + i + 1, 2, NULL, &count, NULL) == 0;
+        else
+            decoded[used] = (unsigned char) text[i];
+        good = good && decoded[used];
         i += escaped ? 3 : 1;
     }
-    json_t *valid = good ? json_stringn (decoded, used) : NULL;
-    if (valid)
-        decoded[used] = '\0';
-    else {
-        free (decoded);
-        decoded = NULL;
-    }
+    json_t *valid = good ? json_stringn ((const char *) decoded, used) : NULL;
+    char *copy = valid ? strdup (json_string_value (valid)) : NULL;
     json_decref (valid);
-    return decoded;
+    free (decoded);
+    return copy;
 }
 
 static bool

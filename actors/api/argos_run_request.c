@@ -312,7 +312,7 @@ argos_run_id_new (char *ret_run_id)
 {
     unsigned char random[16];
     randombytes_buf (random, sizeof random);
-    memcpy (ret_run_id, "run_", 4);
+    (void) snprintf (ret_run_id, 5, "run_");
     (void) sodium_bin2hex (ret_run_id + 4, 33, random, sizeof random);
 }
 
