@@ -61,9 +61,11 @@ struct argos_api_call {
     json_t *records;             //  POST: bodies of record.put in the same commit, or NULL
     json_t *row;                 //  GET: what is answered so far
     bool active_only;            //  List: executing runs only
-    int64_t after;               //  Events: Last-Event-ID, -1 = none. Lists: offset
-    int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks. Lists: limit;
-                                 //  pause = passed over
+    int64_t after;               //  Events: Last-Event-ID, -1 = none
+    int64_t due, give_up, pause; //  Stop: next look, last look, msec between looks
+    int64_t limit, offset;       //  Lists: as they are asked for
+    int64_t passed;              //  Lists: sessions passed over so far, or pages read
+    unsigned told;               //  Sessions: status of the answer, 0 = 200
     argos_api_call_t *prev,
         *next; //  Waiting for a slot, an end or a look
 };

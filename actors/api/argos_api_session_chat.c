@@ -21,8 +21,8 @@ s_tell_messages (argos_api_call_t *call)
     const argos_http_req_t *req = call->req;
     const char *order = argos_http_query (req, "order");
     bool oldest = order && strcmp (order, "oldest") == 0;
-    int64_t count = (int64_t) json_array_size (call->row), limit = call->due;
-    int64_t offset = call->after < count ? call->after : count;
+    int64_t count = (int64_t) json_array_size (call->row), limit = call->limit;
+    int64_t offset = call->offset < count ? call->offset : count;
     int64_t begin = oldest ? offset : count - offset - limit;
     int64_t end = oldest ? offset + limit : count - offset;
     json_t *data = json_array ();
@@ -31,7 +31,7 @@ s_tell_messages (argos_api_call_t *call)
     argos_http_json (call->req, 200,
         json_pack ("{s:s,s:s,s:o,s:{s:I,s:I,s:s,s:I}}", "object", "list", "session_id",
             argos_http_param (req), "data", data, "pagination", "limit", (json_int_t) limit,
-            "offset", (json_int_t) call->after, "order", oldest ? "oldest" : "latest", "returned",
+            "offset", (json_int_t) call->offset, "order", oldest ? "oldest" : "latest", "returned",
             (json_int_t) json_array_size (data)));
     argos_api_call_destroy (&call);
 }
@@ -50,7 +50,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
     (void) json_array_extend (call->row, messages);
     json_t *last = json_object_get (json_array_get (messages, count ? count - 1 : 0), "id");
     if (count && json_is_true (json_object_get (answer->body, "more")) &&
-        ++call->pause < S_PAGES_MAX)
+        ++call->passed < S_PAGES_MAX)
         argos_api_read (call->api, "session.load",
             json_pack ("{s:s,s:O}", "id", argos_http_param (call->req), "after", last), s_on_page,
             call);
@@ -74,10 +74,10 @@ argos_api_session_messages (void *ctx, argos_http_req_t *req)
     const char *limit = argos_http_query (req, "limit"), *offset = argos_http_query (req, "offset");
     argos_api_call_t *call = argos_api_call_new (ctx, req);
     call->row = json_array ();
-    call->due = limit ? argos_event_number (limit) : S_MESSAGES_MAX;
-    call->after = offset ? argos_event_number (offset) : 0;
+    call->limit = limit ? argos_event_number (limit) : S_MESSAGES_MAX;
+    call->offset = offset ? argos_event_number (offset) : 0;
     bool known = !order || strcmp (order, "oldest") == 0 || strcmp (order, "latest") == 0;
-    if (known && call->due >= 1 && call->due <= S_MESSAGES_MAX && call->after >= 0) {
+    if (known && call->limit >= 1 && call->limit <= S_MESSAGES_MAX && call->offset >= 0) {
         argos_api_session_look (call, s_on_messages);
         return;
     }

@@ -118,7 +118,7 @@ s_on_get (void *arg, const argos_peer_answer_t *answer)
     argos_api_call_t *call = arg;
     if (!argos_api_session_seen (call, answer))
         return;
-    argos_http_json (call->req, (unsigned) (call->after > 0 ? call->after : 200),
+    argos_http_json (call->req, call->told ? call->told : 200,
         json_pack ("{s:s,s:o}", "object", "hermes.session", "session",
             argos_api_session (json_object_get (answer->body, "session"))));
     argos_api_call_destroy (&call);
@@ -135,7 +135,7 @@ argos_api_session_get (void *ctx, argos_http_req_t *req)
 void
 argos_api_session_tell (argos_api_call_t *call, const char *id, unsigned status)
 {
-    call->after = (int64_t) status;
+    call->told = status;
     argos_api_read (call->api, "session.get", json_pack ("{s:s}", "id", id), s_on_get, call);
 }
 
@@ -177,21 +177,21 @@ s_on_list (void *arg, const argos_peer_answer_t *answer)
         const char *named = json_string_value (json_object_get (row, "title"));
         if (title && (!named || strcmp (named, title) != 0))
             continue;
-        if (call->pause < call->after)
-            call->pause++; //  Passed over
-        else if ((int64_t) json_array_size (data) <= call->due)
+        if (call->passed < call->offset)
+            call->passed++;
+        else if ((int64_t) json_array_size (data) <= call->limit)
             (void) json_array_append_new (data, argos_api_session (row));
     }
-    if (next && (int64_t) json_array_size (data) <= call->due) {
+    if (next && (int64_t) json_array_size (data) <= call->limit) {
         argos_api_read (call->api, "session.list", s_query_of_list (call, next), s_on_list, call);
         return;
     }
-    bool more = (int64_t) json_array_size (data) > call->due;
+    bool more = (int64_t) json_array_size (data) > call->limit;
     if (more)
         (void) json_array_remove (data, json_array_size (data) - 1);
     argos_http_json (call->req, 200,
         json_pack ("{s:s,s:O,s:I,s:I,s:b}", "object", "list", "data", data, "limit",
-            (json_int_t) call->due, "offset", (json_int_t) call->after, "has_more", more));
+            (json_int_t) call->limit, "offset", (json_int_t) call->offset, "has_more", more));
     argos_api_call_destroy (&call);
 }
 
@@ -210,10 +210,10 @@ argos_api_session_list (void *ctx, argos_http_req_t *req)
 {
     argos_api_call_t *call = argos_api_call_new (ctx, req);
     call->row = json_array ();
-    call->due = s_number (req, "limit", S_LIST_DEFAULT, S_LIST_MAX);
-    call->after = s_number (req, "offset", 0, S_OFFSET_MAX);
-    if (call->due == 0)
-        call->due = S_LIST_DEFAULT;
+    call->limit = s_number (req, "limit", S_LIST_DEFAULT, S_LIST_MAX);
+    call->offset = s_number (req, "offset", 0, S_OFFSET_MAX);
+    if (call->limit == 0)
+        call->limit = S_LIST_DEFAULT;
     argos_api_read (call->api, "session.list", s_query_of_list (call, NULL), s_on_list, call);
 }
 
