@@ -534,7 +534,8 @@ def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
     assert chat.peer.ask(header, body)[0]["type"] == "accepted"
     assert "summary" in chat.hear()["text"]
     assert "Keep above all what concerns: the words" in json.dumps(faults.requests("summary")[-1])
-    assert len(chat.rows(data["run_id"])) <= len(rows)
+    shorter = chat.rows(data["run_id"])
+    assert len(shorter) <= len(rows) and shorter != rows
     chat.close()
 
 
