@@ -281,6 +281,9 @@ s_make_edit (const json_t *message, bool written, argos_tg_in_t *in)
 {
     char when[32];
     snprintf (when, sizeof when, "%" PRId64, s_int (message, "edit_date"));
+    json_decref (in->files); //  Those of before stay
+    in->files = NULL;
+    in->group = "";
     if (written && !in->whole && argos_edit_make (in->message, when))
         return;
     argos_tg_in_clear (in);
@@ -316,13 +319,11 @@ s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t 
             s_text (body, "message_id"), body);
         in->kind = ARGOS_TG_MESSAGE;
         in->whole = text && argos_tg_units (written) >= CUT_UNITS && *written != '/';
+        in->group = s_text (message, "media_group_id");
+        in->files = json_array_size (files) ? json_incref (files) : NULL;
         if (in->edited)
             s_make_edit (message, *written, in);
-        else
-            in->group = s_text (message, "media_group_id");
     }
-    if (!in->why && !in->edited && json_array_size (files))
-        in->files = json_incref (files);
     json_decref (files);
     free (words);
     free (said.text);
