@@ -94,6 +94,7 @@ argos_chat_handoff (chat_t *self)
     self->cli->on_signal = on_signal;
     self->cli->interrupted = false;
     self->handing = NULL;
+    argos_loop_forget (self->cli->loop); //  They were for who waited for it
     json_decref (handoff.source);
     if (rc != CLI_OK)
         s_say (self, "handoff: %s; the conversation stays here", handoff.why);

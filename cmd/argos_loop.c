@@ -207,6 +207,12 @@ argos_loop_timer (argos_loop_t *self, int64_t due_ms, void (*fn) (void *arg), vo
 }
 
 void
+argos_loop_forget (argos_loop_t *self)
+{
+    self->stopped = 0;
+}
+
+void
 argos_loop_stop (argos_loop_t *self)
 {
     self->stopped++;

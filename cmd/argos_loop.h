@@ -77,6 +77,9 @@ int64_t argos_loop_wall (void);
 int argos_loop_run (argos_loop_t *self);
 void argos_loop_stop (argos_loop_t *self);
 
+//  Stops that have come, and have ended nothing yet, are forgotten.
+void argos_loop_forget (argos_loop_t *self);
+
 //  As argos_send, argos_serve, argos_subscribe and argos_unsubscribe.
 argos_err_t argos_loop_send (
     argos_loop_t *self, const argos_loop_part_t *part, argos_loop_answer_fn *fn, void *arg);
