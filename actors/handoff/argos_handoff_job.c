@@ -16,15 +16,14 @@
 #define STATUS_TTL_MS 2000  //  with the broker
 #define CHAT_TTL_MS 5000    //  with an adapter that is asked for a chat
 #define THREAD_TTL_MS 20000 //  that makes a thread
-#define LEASE_MS 60000      //  Longer than any step
 #define AWAY_MS 2000        //  Pause while the adapter is not here
 #define BUSY_MS 1000        //  while somebody speaks
 #define AGAIN_MS 5000       //  while another one has it, or the store does not answer
 #define TRIES_MAX 600       //  Of the last commit
 #define GIVE_UP_MS 86400000 //  A check that has learnt nothing
 
-static argos_handoff_case_t
-s_case (const job_t *self)
+argos_handoff_case_t
+job_case (const job_t *self)
 {
     return (argos_handoff_case_t){ .row = json_object_get (self->facts[STEP_ROW], "row"),
         .session = json_object_get (self->facts[STEP_SESSION], "session"),
@@ -48,8 +47,8 @@ s_text (const json_t *object, const char *name)
     return text ? text : "";
 }
 
-static json_t *
-s_row (const job_t *self)
+json_t *
+job_row (const job_t *self)
 {
     return json_object_get (self->facts[STEP_ROW], "row");
 }
@@ -140,7 +139,7 @@ s_done (job_t *self, step_t step, json_t *parts)
 static void
 s_fail (job_t *self, const char *reason)
 {
-    const argos_handoff_case_t facts = s_case (self);
+    const argos_handoff_case_t facts = job_case (self);
     argos_log (ARGOS_LOG_WARN, self->handoff->name, "handoff failed", "session=%s reason=\"%s\"",
         s_text (self->body, "session_id"), reason);
     if (reason != self->reason)
@@ -220,7 +219,7 @@ s_next (job_t *self, step_t step)
 static void
 s_took_row (job_t *self)
 {
-    const char *state = s_text (s_row (self), "state");
+    const char *state = s_text (job_row (self), "state");
     if (strcmp (state, "running") == 0)
         s_park (self, AGAIN_MS); //  Another one has it, or had it
     else if (strcmp (state, "pending") == 0)
@@ -232,7 +231,7 @@ s_took_row (job_t *self)
 static void
 s_took_session (job_t *self)
 {
-    if (s_case (self).session)
+    if (job_case (self).session)
         s_next (self, STEP_HOME);
     else
         s_done (self, STEP_UNDO, NULL);
@@ -241,7 +240,7 @@ s_took_session (job_t *self)
 static void
 s_took_home (job_t *self)
 {
-    const argos_handoff_case_t facts = s_case (self);
+    const argos_handoff_case_t facts = job_case (self);
     self->place = argos_handoff_place (&facts, self->reason);
     if (self->place)
         s_next (self, STEP_STATUS);
@@ -252,7 +251,7 @@ s_took_home (job_t *self)
 static void
 s_took_status (job_t *self)
 {
-    const argos_handoff_case_t facts = s_case (self);
+    const argos_handoff_case_t facts = job_case (self);
     char account[ARGOS_NAME_MAX + 1], reason[ARGOS_HANDOFF_TEXT_SIZE];
     const char *platform = s_text (facts.row, "platform");
     if (argos_handoff_account (&facts, self->place, account)) {
@@ -281,7 +280,7 @@ s_took_lane (job_t *self)
 static void
 s_took_claim (job_t *self)
 {
-    json_t *row = s_row (self);
+    json_t *row = job_row (self);
     self->claimed = true;
     json_object_set_new (
         row, "epoch", json_integer (json_integer_value (json_object_get (row, "epoch")) + 1));
@@ -293,7 +292,7 @@ static void
 s_took_thread (job_t *self)
 {
     char reason[ARGOS_HANDOFF_TEXT_SIZE];
-    const argos_handoff_case_t facts = s_case (self);
+    const argos_handoff_case_t facts = job_case (self);
     self->source = argos_handoff_source (&facts, self->place);
     if (argos_handoff_reachable (&facts, self->source, reason))
         s_next (self, STEP_ROUTE);
@@ -304,7 +303,7 @@ s_took_thread (job_t *self)
 static void
 s_took_there (job_t *self)
 {
-    const argos_handoff_case_t facts = s_case (self);
+    const argos_handoff_case_t facts = job_case (self);
     s_done (self, STEP_DONE, argos_handoff_parts (&facts, self->source));
 }
 
@@ -326,128 +325,7 @@ s_took_delivery (job_t *self)
 }
 
 //  ------------------------------------------------------------------------------------------------
-//  What is asked
-
-static json_t *
-s_ask_session (const job_t *self)
-{
-    return json_pack ("{s:s}", "id", s_text (self->body, "session_id"));
-}
-
-static json_t *
-s_ask_row (const job_t *self)
-{
-    return json_pack ("{s:s}", "session_id", s_text (self->body, "session_id"));
-}
-
-static json_t *
-s_ask_home (const job_t *self)
-{
-    return json_pack ("{s:s, s:s}", "space", "home", "key", s_text (s_row (self), "platform"));
-}
-
-static json_t *
-s_ask_nothing (const job_t *self)
-{
-    (void) self;
-    return json_object ();
-}
-
-static json_t *
-s_ask_lane (const job_t *self)
-{
-    return json_pack (
-        "{s:s, s:s, s:b}", "service", "turn", "key", s_text (self->body, "session_id"), "brief", 1);
-}
-
-static json_t *
-s_ask_claim (const job_t *self)
-{
-    const json_t *row = s_row (self);
-    return json_pack ("{s:O, s:O, s:i}", "id", json_object_get (row, "id"), "epoch",
-        json_object_get (row, "epoch"), "lease_ms", LEASE_MS);
-}
-
-static json_t *
-s_ask_sent (const job_t *self)
-{
-    json_t *body = s_ask_claim (self);
-    json_object_set_new (body, "sent", json_true ());
-    return body;
-}
-
-static json_t *
-s_ask_chat (const job_t *self)
-{
-    json_t *body = json_pack ("{s:O}", "chat_id", json_object_get (self->place, "chat_id"));
-    if (*s_text (self->place, "thread_id"))
-        json_object_set (body, "thread_id", json_object_get (self->place, "thread_id"));
-    return body;
-}
-
-static json_t *
-s_ask_thread (const job_t *self)
-{
-    char name[ARGOS_HANDOFF_NAME_SIZE];
-    const argos_handoff_case_t facts = s_case (self);
-    argos_handoff_name (&facts, name);
-    return json_pack (
-        "{s:O, s:s}", "chat_id", json_object_get (self->place, "chat_id"), "name", name);
-}
-
-static json_t *
-s_ask_route (const job_t *self)
-{
-    char key[ARGOS_ROUTE_KEY_MAX + 1];
-    argos_route_key (self->source, &self->handoff->policy, key, sizeof key);
-    return json_pack ("{s:s}", "key", key);
-}
-
-static json_t *
-s_ask_routes (const job_t *self)
-{
-    return json_pack ("{s:s, s:i}", "session_id", s_text (self->body, "session_id"), "limit",
-        ARGOS_HANDOFF_ROUTES_MAX);
-}
-
-//  The record of settings of a conversation; of none there is none.
-
-static json_t *
-s_ask_record (const char *key)
-{
-    char record[ARGOS_ROUTE_RECORD_SIZE];
-    argos_route_record (key ? key : "-", record);
-    return json_pack ("{s:s, s:s}", "space", "setting", "key", record);
-}
-
-static json_t *
-s_ask_setting (const job_t *self)
-{
-    char key[ARGOS_ROUTE_KEY_MAX + 1];
-    const argos_handoff_case_t facts = s_case (self);
-    argos_route_key (self->source, &self->handoff->policy, key, sizeof key);
-    return s_ask_record (argos_handoff_from (&facts, key));
-}
-
-static json_t *
-s_ask_there (const job_t *self)
-{
-    char key[ARGOS_ROUTE_KEY_MAX + 1];
-    argos_route_key (self->source, &self->handoff->policy, key, sizeof key);
-    return s_ask_record (key);
-}
-
-static json_t *
-s_ask_run (const job_t *self)
-{
-    return json_pack ("{s:s}", "run_id", s_text (self->body, "run_id"));
-}
-
-static json_t *
-s_ask_delivery (const job_t *self)
-{
-    return json_pack ("{s:s+}", "id", s_text (self->body, "run_id"), ".answer");
-}
+//  The steps
 
 static const struct {
     const char *type;               //  Of the request; NULL = a last commit
@@ -458,27 +336,28 @@ static const struct {
     step_t next;                    //  See there
     bool optional;                  //  Goes on without an answer
 } s_steps[STEPS] = {
-    [STEP_ROW] = { "handoff.state", "store", STORE_TTL_MS, s_ask_row, s_took_row, 0, false },
-    [STEP_SESSION] = { "session.get", "store", STORE_TTL_MS, s_ask_session, s_took_session, 0,
+    [STEP_ROW] = { "handoff.state", "store", STORE_TTL_MS, job_ask_row, s_took_row, 0, false },
+    [STEP_SESSION] = { "session.get", "store", STORE_TTL_MS, job_ask_session, s_took_session, 0,
         false },
-    [STEP_HOME] = { "record.get", "store", STORE_TTL_MS, s_ask_home, s_took_home, 0, false },
-    [STEP_STATUS] = { "broker.status", "actor:broker", STATUS_TTL_MS, s_ask_nothing, s_took_status,
+    [STEP_HOME] = { "record.get", "store", STORE_TTL_MS, job_ask_home, s_took_home, 0, false },
+    [STEP_STATUS] = { "broker.status", "actor:broker", STATUS_TTL_MS, job_ask_nothing,
+        s_took_status, 0, false },
+    [STEP_LANE] = { "lane.list", "store", STORE_TTL_MS, job_ask_lane, s_took_lane, 0, false },
+    [STEP_CLAIM] = { "handoff.claim", "", 0, job_ask_claim, s_took_claim, 0, false },
+    [STEP_CHAT] = { "chat.info", NULL, CHAT_TTL_MS, job_ask_chat, NULL, STEP_SENT, true },
+    [STEP_SENT] = { "handoff.heartbeat", "", 0, job_ask_sent, NULL, STEP_THREAD, false },
+    [STEP_THREAD] = { "thread.create", NULL, THREAD_TTL_MS, job_ask_thread, s_took_thread, 0,
+        true },
+    [STEP_ROUTE] = { "route.get", "store", STORE_TTL_MS, job_ask_route, NULL, STEP_ROUTES, false },
+    [STEP_ROUTES] = { "route.list", "store", STORE_TTL_MS, job_ask_routes, NULL, STEP_SETTING,
+        false },
+    [STEP_SETTING] = { "record.get", "store", STORE_TTL_MS, job_ask_setting, NULL, STEP_THERE,
+        false },
+    [STEP_THERE] = { "record.get", "store", STORE_TTL_MS, job_ask_there, s_took_there, 0, false },
+    [STEP_BEAT] = { "handoff.heartbeat", "", 0, job_ask_claim, NULL, STEP_ROUTE, false },
+    [STEP_RUN] = { "run.get", "store", STORE_TTL_MS, job_ask_run, NULL, STEP_DELIVERY, false },
+    [STEP_DELIVERY] = { "delivery.show", "store", STORE_TTL_MS, job_ask_delivery, s_took_delivery,
         0, false },
-    [STEP_LANE] = { "lane.list", "store", STORE_TTL_MS, s_ask_lane, s_took_lane, 0, false },
-    [STEP_CLAIM] = { "handoff.claim", "", 0, s_ask_claim, s_took_claim, 0, false },
-    [STEP_CHAT] = { "chat.info", NULL, CHAT_TTL_MS, s_ask_chat, NULL, STEP_SENT, true },
-    [STEP_SENT] = { "handoff.heartbeat", "", 0, s_ask_sent, NULL, STEP_THREAD, false },
-    [STEP_THREAD] = { "thread.create", NULL, THREAD_TTL_MS, s_ask_thread, s_took_thread, 0, true },
-    [STEP_ROUTE] = { "route.get", "store", STORE_TTL_MS, s_ask_route, NULL, STEP_ROUTES, false },
-    [STEP_ROUTES] = { "route.list", "store", STORE_TTL_MS, s_ask_routes, NULL, STEP_SETTING,
-        false },
-    [STEP_SETTING] = { "record.get", "store", STORE_TTL_MS, s_ask_setting, NULL, STEP_THERE,
-        false },
-    [STEP_THERE] = { "record.get", "store", STORE_TTL_MS, s_ask_there, s_took_there, 0, false },
-    [STEP_BEAT] = { "handoff.heartbeat", "", 0, s_ask_claim, NULL, STEP_ROUTE, false },
-    [STEP_RUN] = { "run.get", "store", STORE_TTL_MS, s_ask_run, NULL, STEP_DELIVERY, false },
-    [STEP_DELIVERY] = { "delivery.show", "store", STORE_TTL_MS, s_ask_delivery, s_took_delivery, 0,
-        false },
 };
 
 static void

@@ -73,6 +73,16 @@ void job_free (job_t **self_p);
 //  Its time has come.
 void job_retry (job_t *self);
 
+//  What is known of its handoff, borrowed; and the row as it is.
+argos_handoff_case_t job_case (const job_t *self);
+json_t *job_row (const job_t *self);
+
+//  argos_handoff_ask.c: the body of what a step asks, new.
+typedef json_t *(job_ask_fn) (const job_t *self);
+job_ask_fn job_ask_session, job_ask_row, job_ask_home, job_ask_nothing, job_ask_lane, job_ask_claim,
+    job_ask_sent, job_ask_chat, job_ask_thread, job_ask_route, job_ask_routes, job_ask_setting,
+    job_ask_there, job_ask_run, job_ask_delivery;
+
 //  argos_handoff_actor.c
 //  Sets the one timer.
 void handoff_arm (handoff_t *self);
