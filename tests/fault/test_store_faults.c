@@ -252,7 +252,8 @@ a_batch_is_one_sync (void **state)
     kit_free (kit);
 }
 
-//  F2: the log stays small though nobody is ever idle. F26: it is cut when the store is closed.
+//  F2: the log stays at what is copied under load (32 MB, of 100 that are written) though nobody is
+//  ever idle. F26: it is cut when the store is closed.
 
 static void
 the_log_stays_small (void **state)
@@ -268,7 +269,7 @@ the_log_stays_small (void **state)
     for (int i = 0; i < 40; i++) {
         fault_say (kit, "s", "user", text, 50);
         assert_int_equal (stat (path, &info), 0);
-        assert_true (info.st_size < 16 * ARGOS_STORE_MIB);
+        assert_true (info.st_size < 40 * ARGOS_STORE_MIB);
     }
     argos_store_destroy (&kit->store);
     assert_true (stat (path, &info) != 0 || info.st_size == 0);
