@@ -139,7 +139,7 @@ s_advance (s_stream_t *stream)
     if (now < stream->due_ms)
         return false;
     argos_rehearsal_script_token (stream->token++, &stream->out);
-    stream->due_ms += ARGOS_REHEARSAL_TOKEN_MS; //  An answer takes as long as it says, late or not
+    stream->due_ms += stream->reply.token_ms; //  An answer takes as long as it says, late or not
     return true;
 }
 

@@ -19,6 +19,7 @@
 #define CALLS_MAX 16          //  Tool calls of one answer
 #define PIECES_MAX 256        //  Text chunks of one answer
 #define SLOW_MAX 100000       //  Tokens of a slow answer
+#define PAUSE_MAX 3600000     //  Msec between two of them
 #define SAY_SIZE ((size_t) 5) //  Bytes of "!say "
 #define BIG_MAX 8388608       //  Bytes of a big answer
 
@@ -299,22 +300,28 @@ s_call_tools (
         "tool_calls", (int64_t) count * 10);
 }
 
-//  The number behind a word, from 0 to max
+//  The number from *at, from 0 to max; *at is behind it then
 static int64_t
-s_number (const s_request_t *request, size_t word, int64_t max)
+s_next_number (const s_request_t *request, size_t *at, int64_t max)
 {
     int64_t value = 0;
-    for (size_t i = word; i < request->text_size; i++) {
-        char digit = request->text[i];
-        if (digit == ' ' && value == 0)
-            continue;
+    while (*at < request->text_size && request->text[*at] == ' ')
+        ++*at;
+    for (; *at < request->text_size; ++*at) {
+        char digit = request->text[*at];
         if (digit < '0' || digit > '9')
             break;
         value = value * 10 + (digit - '0');
-        if (value > max)
-            return max;
+        value = value > max ? max : value;
     }
     return value;
+}
+
+//  The number behind a word
+static int64_t
+s_number (const s_request_t *request, size_t word, int64_t max)
+{
+    return s_next_number (request, &word, max);
 }
 
 static bool
@@ -336,8 +343,12 @@ argos_rehearsal_script_token (int64_t n, argos_text_t *target)
 static void
 s_slow (const s_request_t *request, argos_rehearsal_reply_t *reply)
 {
+    size_t at = strlen ("!slow");
     reply->pace = ARGOS_REHEARSAL_SLOW;
-    reply->tokens = s_number (request, 5, SLOW_MAX);
+    reply->tokens = s_next_number (request, &at, SLOW_MAX);
+    reply->token_ms = s_next_number (request, &at, PAUSE_MAX);
+    if (!reply->token_ms)
+        reply->token_ms = ARGOS_REHEARSAL_TOKEN_MS;
     s_add_start (&reply->text);
     s_add_end (&reply->tail, request, "stop", reply->tokens);
 }

@@ -3,7 +3,7 @@
 //  Pure and deterministic: the same requests in the same order get the same answers. The last user
 //  message decides:
 //      !tool NAME {json}   asks for that tool call (one a line); the tool's result is then echoed
-//      !slow N             N tokens, 20 a second (at most 100,000)
+//      !slow N [MS]        N tokens (at most 100,000), one each MS msec (50)
 //      !fail CODE          that HTTP status once; the next request with the same text succeeds
 //      !hang               accepted, and then silence
 //      !html               status 200 with a web page
@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#define ARGOS_REHEARSAL_TOKEN_MS 50 //  Pace of !slow
+#define ARGOS_REHEARSAL_TOKEN_MS 50 //  Pace of !slow without a number of its own
 
 typedef struct argos_rehearsal_script argos_rehearsal_script_t; //  Remembers what has failed once
 
@@ -36,7 +36,8 @@ typedef struct {
     const char *content_type;    //  Static
     argos_text_t text;           //  Body, or its beginning
     argos_text_t tail;           //  Slow: the end of the body
-    int64_t tokens;              //  Slow: tokens between the two
+    int64_t tokens;              //  Slow: tokens between the two,
+    int64_t token_ms;            //  and msec from one to the next
 } argos_rehearsal_reply_t;
 
 argos_rehearsal_script_t *argos_rehearsal_script_new (void);

@@ -174,6 +174,11 @@ s_slow_answers_keep_their_pace (void **state)
         argos_text_str (&result.answer->text), "token1 token2 token3 token4 token5");
     assert_in_range (result.msec, 190, 2000);
     s_clear (&result);
+    result = s_ask ("!slow 2 300 now", 5000);
+    assert_int_equal (argos_answer_settle (result.answer, "s"), ARGOS_ANSWER_TEXT);
+    assert_string_equal (argos_text_str (&result.answer->text), "token1 token2");
+    assert_in_range (result.msec, 290, 2000);
+    s_clear (&result);
 }
 
 static void
