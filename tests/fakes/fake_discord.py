@@ -140,7 +140,7 @@ class FakeDiscord(wire.Fake):
         return self.call(run())
 
     def texts(self, channel):
-        return [m["content"] for (c, _), m in list(self.messages.items()) if c == channel and m["author"]["id"] == BOT]
+        return [m["content"] for (c, _), m in list(self.messages.copy().items()) if c == channel and m["author"]["id"] == BOT]
 
     #  The gateway
 
@@ -416,7 +416,7 @@ class FakeDiscord(wire.Fake):
         if not 1 <= limit <= 100:
             raise Refused(400, 50035, "Invalid Form Body", errors={"limit": {}})
         after = int(request.query.get("after", 0))
-        return 200, [m for (c, i), m in list(self.messages.items())[::-1] if c == channel and int(i) > after][:limit], {}
+        return 200, [m for (c, i), m in list(self.messages.copy().items())[::-1] if c == channel and int(i) > after][:limit], {}
 
     async def patch_message(self, request, channel, id_):
         entry = self.own(channel, id_)

@@ -62,7 +62,7 @@ class FakeSlack(wire.Fake):
         return id_
 
     def texts(self, channel, thread=None):
-        return [m["text"] for (c, _), m in list(self.messages.items())
+        return [m["text"] for (c, _), m in list(self.messages.copy().items())
                 if c == channel and m.get("user") == BOT and (thread is None or m.get("thread_ts") == thread)]
 
     def say(self, user, channel, text, thread=None, mention_too=None, repeat=1, **more):
@@ -322,14 +322,14 @@ class FakeSlack(wire.Fake):
 
     async def api_conversations_history(self, args):
         channel = self.channel(args.get("channel", ""))
-        found = [self.shown(m, args) for (c, _), m in list(self.messages.items()) if c == channel and not m.get("thread_ts")]
+        found = [self.shown(m, args) for (c, _), m in list(self.messages.copy().items()) if c == channel and not m.get("thread_ts")]
         return {"messages": found[::-1][:int(args.get("limit", 100))], "has_more": False}
 
     async def api_conversations_replies(self, args):
         channel, ts = self.channel(args.get("channel", "")), args.get("ts")
         if (channel, ts) not in self.messages:
             raise Refused("thread_not_found")
-        found = [self.shown(m, args) for (c, t), m in self.messages.items() if c == channel and ts in (t, m.get("thread_ts"))]
+        found = [self.shown(m, args) for (c, t), m in self.messages.copy().items() if c == channel and ts in (t, m.get("thread_ts"))]
         return {"messages": found[-int(args.get("limit", 100)):], "has_more": False}
 
     async def api_conversations_info(self, args):
