@@ -140,7 +140,7 @@ class FakeDiscord(wire.Fake):
         return self.call(run())
 
     def texts(self, channel):
-        return [m["content"] for (c, _), m in list(self.messages.copy().items()) if c == channel and m["author"]["id"] == BOT]
+        return [m["content"] for (c, _), m in self.messages.copy().items() if c == channel and m["author"]["id"] == BOT]
 
     #  The gateway
 

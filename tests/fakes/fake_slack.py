@@ -322,7 +322,7 @@ class FakeSlack(wire.Fake):
 
     async def api_conversations_history(self, args):
         channel = self.channel(args.get("channel", ""))
-        found = [self.shown(m, args) for (c, _), m in list(self.messages.copy().items()) if c == channel and not m.get("thread_ts")]
+        found = [self.shown(m, args) for (c, _), m in self.messages.copy().items() if c == channel and not m.get("thread_ts")]
         return {"messages": found[::-1][:int(args.get("limit", 100))], "has_more": False}
 
     async def api_conversations_replies(self, args):

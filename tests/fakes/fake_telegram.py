@@ -606,12 +606,12 @@ class FakeTelegram(wire.Fake):
     def texts(self, chat_id):
         """What the bots' messages in that chat say now."""
         chat = self.chats[chat_id]
-        return [message.get("text", message.get("caption", "")) for _, message in sorted(chat.messages.items()) if message["from"]["is_bot"]]
+        return [message.get("text", message.get("caption", "")) for _, message in sorted(chat.messages.copy().items()) if message["from"]["is_bot"]]
 
     def wait_text(self, chat_id, text, deadline_s=30):
         """Wait for a message of a bot whose text holds this; returns it as it is now."""
         def found():
-            return next((m for _, m in sorted(self.chats[chat_id].messages.items())
+            return next((m for _, m in sorted(self.chats[chat_id].messages.copy().items())
                          if m["from"]["is_bot"] and text in m.get("text", m.get("caption", ""))), None)
         return self.wait(found, deadline_s)
 

@@ -41,7 +41,7 @@ class Telegram:
         self.fake.say(self.chats[number % len(self.chats)], text)
 
     def texts(self):
-        return [message["text"] for chat in self.chats for message in list(self.fake.chats[chat].messages.values())
+        return [message["text"] for chat in self.chats for message in self.fake.chats[chat].messages.copy().values()
                 if message["from"]["is_bot"] and "text" in message]
 
     def clear(self):
@@ -97,7 +97,7 @@ class Discord(Sockets):
         self.fake.say(*chat, text, repeat=times)
 
     def texts(self):
-        return [message["content"] for message in list(self.fake.messages.values()) if message["author"]["id"] == DISCORD_BOT]
+        return [message["content"] for message in self.fake.messages.copy().values() if message["author"]["id"] == DISCORD_BOT]
 
 
 class Slack(Sockets):
@@ -116,7 +116,7 @@ class Slack(Sockets):
         self.fake.say(*chat, text, repeat=times)
 
     def texts(self):
-        return [message["text"] for message in list(self.fake.messages.values()) if message.get("user") == SLACK_BOT]
+        return [message["text"] for message in self.fake.messages.copy().values() if message.get("user") == SLACK_BOT]
 
 
 WORLDS = {"telegram": Telegram, "discord": Discord, "slack": Slack}
