@@ -21,6 +21,7 @@
 #define HEAD_MAX 16384                 //  Bytes of the answer's head
 #define MESSAGE_MAX ((size_t) 4 << 20) //  Default of bytes of a message
 #define WAITING_MAX ((size_t) 4 << 20) //  Bytes that may wait to be sent
+#define WAITING_COUNT 8192             //  Answers to pings, too, which wslay queues by itself
 #define TURN_BYTES ((size_t) 1 << 20)  //  Read in one turn
 
 //  ------------------------------------------------------------------------------------------------
@@ -273,6 +274,10 @@ s_flush (argos_websocket_t *self)
     if (!self->dead && wslay_event_want_write (self->frames) &&
         wslay_event_send (self->frames) != 0)
         self->dead = true;
+    if (wslay_event_get_queued_msg_count (self->frames) > WAITING_COUNT) {
+        snprintf (self->why, sizeof self->why, "the other side takes nothing");
+        self->dead = true;
+    }
     bool waits = !self->dead && wslay_event_want_write (self->frames);
     if (waits != self->writes)
         s_watch (self, waits);

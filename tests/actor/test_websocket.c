@@ -209,6 +209,7 @@ static const struct {
     { "reserved", 1006, 0, true },
     { "long_ping", 1006, 0, true },
     { "half_ping", 1006, 0, true },
+    { "pings", 1006, 0, true },
     { "no_text", 1006, 0, true },
     { "huge", 1006, 0, true },
     { "negative", 1006, 0, true },

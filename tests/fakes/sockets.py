@@ -76,6 +76,13 @@ class Sockets(wire.Fake):
         await socket.frame(1, b"text", rsv=4)
         await socket.receive()
 
+    async def pings(self, socket, request):
+        """Pings without end, and nobody reads what they are answered with."""
+        data = socket.encode(9, b"p" * 125) * 100
+        while not socket.writer.is_closing():
+            socket.writer.write(data)
+            await socket.writer.drain()
+
     async def long_ping(self, socket, request):
         await socket.frame(9, b"x" * 126)
         await socket.receive()
