@@ -17,8 +17,7 @@ mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || tr
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/argos-root.XXXXXX")
 leave () {
-    umount -q "$root/run/netns" 2>/dev/null || true
-    umount -q "$root/proc" "$root/dev/pts" "$root/dev/shm" "$root/dev" 2>/dev/null || true
+    umount -q -R "$root" 2>/dev/null || umount -q -R -l "$root" 2>/dev/null || true
     [ $keep = 1 ] && echo "the root is $root" || rm -rf --one-file-system "$root"
 }
 trap leave EXIT
@@ -32,6 +31,7 @@ cp -r /etc/apt/sources.list* /etc/apt/apt.conf.d "$root/etc/apt/" 2>/dev/null ||
 mkdir -p "$root/usr/share/keyrings"
 cp -n /usr/share/keyrings/debian-archive* "$root/usr/share/keyrings/" 2>/dev/null || true
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
+mount --bind "$root" "$root" #  A root that is no mount can't have network namespaces
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount --bind /dev/pts "$root/dev/pts" #  Terminals for the tests of the chat
