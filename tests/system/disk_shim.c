@@ -4,6 +4,9 @@
 //  file $ARGOS_DISK_SHIM.read, what is read of a database behind its first page is not what was
 //  written. SQLite finds these functions because the dynamic linker asks this library first.
 
+//  With it clang takes pread64 below for the inline function of the library
+#undef _FORTIFY_SOURCE
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
