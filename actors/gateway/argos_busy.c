@@ -93,19 +93,6 @@ argos_busy_mode (const argos_gateway_case_t *self)
     return ARGOS_BUSY_QUEUE;
 }
 
-//  The turn.request among the parts, NULL = there is none.
-
-static json_t *
-s_request (const json_t *parts)
-{
-    size_t index;
-    json_t *part;
-    json_array_foreach (parts, index, part)
-        if (strcmp (argos_cmd_text (part, "type"), "turn.request") == 0)
-            return part;
-    return NULL;
-}
-
 //  The run at work is to end, without a word of its own to the chat.
 
 static void
@@ -123,7 +110,7 @@ argos_busy_turn (
     const argos_gateway_case_t *self, const char *text, argos_busy_t mode, json_t *parts)
 {
     argos_gateway_turn (self, text, false, parts);
-    json_t *request = s_request (parts);
+    json_t *request = argos_parts_request (parts);
     if (!request)
         return false;
     bool side = mode == ARGOS_BUSY_STEER && s_leased (self);

@@ -168,12 +168,9 @@ argos_cmd_queue (const argos_gateway_case_t *gateway, const char *arguments, jso
 void
 argos_cmd_plan (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
-    size_t i;
-    json_t *part;
     s_queue (gateway, "plan", arguments, parts);
-    json_array_foreach (parts, i, part)
-        if (strcmp (argos_cmd_text (part, "type"), "turn.request") == 0)
-            json_object_set_new (json_object_get (part, "body"), "read_only", json_true ());
+    json_object_set_new (
+        json_object_get (argos_parts_request (parts), "body"), "read_only", json_true ());
 }
 
 void

@@ -52,17 +52,6 @@ s_waiting (const argos_gateway_case_t *self)
     return NULL;
 }
 
-static const json_t *
-s_request (const json_t *parts)
-{
-    size_t index;
-    json_t *part;
-    json_array_foreach (parts, index, part)
-        if (strcmp (argos_cmd_text (part, "type"), "turn.request") == 0)
-            return part;
-    return NULL;
-}
-
 //  The turn of the new text, with the files of the old one, in place of that one.
 
 void
@@ -78,7 +67,7 @@ argos_edited_step (const argos_gateway_case_t *self, json_t *parts)
     argos_gateway_case_t now = *self;
     now.body = body;
     argos_gateway_turn (&now, argos_cmd_text (body, "text"), false, made);
-    const json_t *request = s_request (made);
+    const json_t *request = argos_parts_request (made);
     const char *text = argos_cmd_text (json_object_get (request, "body"), "text");
     //  Platforms tell of an edit also when a preview of a link has come
     if (request && strcmp (text, argos_cmd_text (old, "text")) != 0) {
@@ -108,6 +97,6 @@ argos_edited_event (const argos_gateway_case_t *self, const json_t *parts)
         return event;
     }
     argos_hook_event_text (event, "message", argos_cmd_text (self->body, "text"));
-    argos_hook_event_text (event, "run_id", argos_cmd_text (s_request (parts), "id"));
+    argos_hook_event_text (event, "run_id", argos_cmd_text (argos_parts_request (parts), "id"));
     return event;
 }

@@ -76,6 +76,19 @@ argos_parts_turn_new (
     json_array_append_new (parts, part);
 }
 
+json_t *
+argos_parts_request (const json_t *parts)
+{
+    size_t index;
+    json_t *part;
+    json_array_foreach (parts, index, part) {
+        const char *type = json_string_value (json_object_get (part, "type"));
+        if (type && strcmp (type, "turn.request") == 0)
+            return part;
+    }
+    return NULL;
+}
+
 bool
 argos_parts_service (const json_t *source, char *target)
 {

@@ -19,6 +19,9 @@ void argos_parts_store_new (json_t *parts, const char *type, json_t *body);
 void argos_parts_turn_new (
     json_t *parts, const char *type, const char *id, const char *session, bool side, json_t *body);
 
+//  The turn.request among the parts (borrowed), NULL = there is none.
+json_t *argos_parts_request (const json_t *parts);
+
 //  A message to the chat of source. Nothing is added when the source has no deliver service (see
 //  argos_parts_service).
 void argos_parts_deliver (json_t *parts, const json_t *source, const char *id, const char *kind,
