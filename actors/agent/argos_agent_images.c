@@ -13,6 +13,7 @@
 #include "argos_jpeg.h"
 #include "argos_media.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,23 +125,38 @@ s_end (s_ticket_t *self, json_t *image)
 static void
 s_on_smaller (void *arg, const unsigned char *bytes, size_t size)
 {
-    s_end ((s_ticket_t *) arg, s_url (bytes, size));
+    s_end ((s_ticket_t *) arg,
+        bytes ? s_url (bytes, size) : s_words ("it is too large, and can't be made smaller"));
 }
+
+//  Of one that is too large only the beginning, which says whether it is an image
 
 static void
 s_read (s_ticket_t *self, int fd, size_t size)
 {
-    unsigned char *bytes = (unsigned char *) malloc (size + 1);
+    size_t wanted = size < AGENT_PHOTO_MAX ? size : AGENT_PHOTO_MAX;
+    unsigned char *bytes = (unsigned char *) malloc (wanted + 1);
     if (!bytes)
         abort ();
-    bool whole = pread (fd, bytes, size, 0) == (ssize_t) size;
-    self->large = whole && size > LARGE && (argos_jpeg_is (bytes, size) || size > AGENT_PHOTO_MAX);
-    if (self->large && argos_jpeg_is (bytes, size)) {
-        agent_shrink (self->turn->agent, bytes, size, s_on_smaller, self);
-        return;
-    }
+    bool whole = pread (fd, bytes, wanted, 0) == (ssize_t) wanted;
     s_end (self, whole ? s_url (bytes, size) : s_words ("it could not be read"));
     free (bytes);
+}
+
+//  A large file: a photo is made smaller, of anything else its kind and its size are told
+
+static void
+s_reduce (s_ticket_t *self, int fd, size_t size)
+{
+    unsigned char head[ARGOS_JPEG_HEAD];
+    bool photo = pread (fd, head, sizeof head, 0) == (ssize_t) sizeof head &&
+                 argos_jpeg_is (head, sizeof head);
+    int own = photo ? fcntl (fd, F_DUPFD_CLOEXEC, 0) : -1;
+    self->large = photo || size > AGENT_PHOTO_MAX;
+    if (own >= 0)
+        agent_shrink (self->turn->agent, own, size, s_on_smaller, self);
+    else
+        s_read (self, fd, size);
 }
 
 static void
@@ -152,6 +168,8 @@ s_on_image (void *arg, const char *problem, const char *blob, int fd, int64_t si
             problem);
         s_end (self, s_words ("it is too large, or could not be fetched"));
     }
+    else if (s_is_current (self) && size > LARGE)
+        s_reduce (self, fd, (size_t) size);
     else if (s_is_current (self))
         s_read (self, fd, (size_t) size);
     else

@@ -45,10 +45,12 @@ json_t *turn_images (const turn_t *self);
 bool turn_has_images (const turn_t *self);
 
 //  argos_agent_shrink.c
-//  What became of a photo: the smaller one, or the same; borrowed.
+//  What became of a photo: the smaller one, or the same if it can't be made smaller but is small
+//  enough; borrowed. NULL: neither, or it could not be read.
 typedef void (agent_photo_fn) (void *arg, const unsigned char *bytes, size_t size);
-//  Has a photo made smaller, beside the loop; bytes are given away.
-void agent_shrink (agent_t *self, unsigned char *bytes, size_t size, agent_photo_fn *fn, void *arg);
+//  Has a photo made smaller, beside the loop; the descriptor of its file is given away. Of those
+//  that wait only that is held.
+void agent_shrink (agent_t *self, int fd, size_t size, agent_photo_fn *fn, void *arg);
 //  Waits for the one at work and tells all; before the end of the shell.
 void agent_shrink_end (agent_t *self);
 

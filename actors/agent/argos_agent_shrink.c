@@ -2,7 +2,8 @@
 //
 //  The thread comes with the first photo and sleeps when there is none. Invariant: a photo is the
 //  thread's from when it is in `todo` until it is in `done`; each is told once, in the agent's
-//  thread, at the end of the agent too.
+//  thread, at the end of the agent too. One is in memory as a whole at a time; those that are done
+//  have AGENT_PHOTO_MAX bytes at most.
 
 #include "argos_agent_priv.h"
 #include "argos_jpeg.h"
@@ -14,8 +15,9 @@
 #include <utlist.h>
 
 typedef struct photo {
-    unsigned char *bytes; //  As it is; the smaller one then
-    size_t size;          //  Of it
+    int fd;               //  Its file, until it was read
+    unsigned char *bytes; //  What became of it, NULL = nothing
+    size_t size;          //  Of the file; of the bytes then
     agent_photo_fn *fn;   //  Who is told
     void *arg;            //  With this
     struct photo *next;   //  In its list
@@ -31,6 +33,36 @@ struct shrinker {
     bool stop;             //  It is over
 };
 
+static void
+s_read (photo_t *self)
+{
+    self->bytes = (unsigned char *) malloc (self->size + 1);
+    if (!self->bytes)
+        abort ();
+    if (pread (self->fd, self->bytes, self->size, 0) != (ssize_t) self->size) {
+        free (self->bytes);
+        self->bytes = NULL;
+    }
+    close (self->fd);
+    self->fd = -1;
+}
+
+static void
+s_shrink (photo_t *self)
+{
+    size_t size = 0;
+    s_read (self);
+    if (!self->bytes)
+        return;
+    unsigned char *smaller =
+        argos_jpeg_shrink (self->bytes, self->size, AGENT_PHOTO_EDGE, AGENT_PHOTO_MAX, &size);
+    if (!smaller && self->size <= AGENT_PHOTO_MAX)
+        return;
+    free (self->bytes);
+    self->bytes = smaller;
+    self->size = size;
+}
+
 static void *
 s_thread (void *arg)
 {
@@ -45,14 +77,7 @@ s_thread (void *arg)
         photo_t *photo = self->todo;
         LL_DELETE (self->todo, photo);
         pthread_mutex_unlock (&self->mutex);
-        size_t size;
-        unsigned char *smaller =
-            argos_jpeg_shrink (photo->bytes, photo->size, AGENT_PHOTO_EDGE, AGENT_PHOTO_MAX, &size);
-        if (smaller) {
-            free (photo->bytes);
-            photo->bytes = smaller;
-            photo->size = size;
-        }
+        s_shrink (photo);
         pthread_mutex_lock (&self->mutex);
         LL_APPEND (self->done, photo);
         if (write (self->event, &one, sizeof one) < 0)
@@ -68,6 +93,8 @@ s_tell (photo_t *photos)
     photo_t *photo, *next;
     LL_FOREACH_SAFE (photos, photo, next) {
         photo->fn (photo->arg, photo->bytes, photo->size);
+        if (photo->fd >= 0)
+            close (photo->fd);
         free (photo->bytes);
         free (photo);
     }
@@ -111,13 +138,12 @@ s_shrinker_new (argos_shell_t *shell)
 }
 
 void
-agent_shrink (agent_t *self, unsigned char *bytes, size_t size, agent_photo_fn *fn, void *arg)
+agent_shrink (agent_t *self, int fd, size_t size, agent_photo_fn *fn, void *arg)
 {
     photo_t *photo = (photo_t *) malloc (sizeof *photo);
     if (!photo)
         abort ();
-    *photo = (photo_t){ .size = size, .fn = fn, .arg = arg };
-    photo->bytes = bytes;
+    *photo = (photo_t){ .fd = fd, .size = size, .fn = fn, .arg = arg };
     if (!self->shrinker)
         self->shrinker = s_shrinker_new (self->shell);
     if (!self->shrinker) {

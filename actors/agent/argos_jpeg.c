@@ -36,7 +36,7 @@ typedef struct {
 bool
 argos_jpeg_is (const unsigned char *bytes, size_t size)
 {
-    return size >= 3 && memcmp (bytes, "\xff\xd8\xff", 3) == 0;
+    return size >= ARGOS_JPEG_HEAD && memcmp (bytes, "\xff\xd8\xff", ARGOS_JPEG_HEAD) == 0;
 }
 
 _Noreturn static void

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define ARGOS_JPEG_HEAD 3 //  Bytes that tell
+
 //  Whether these are the first bytes of a JPEG.
 bool argos_jpeg_is (const unsigned char *bytes, size_t size);
 
