@@ -4,13 +4,12 @@ import pathlib
 import stat
 import subprocess
 import sys
-import uuid
 
 import pytest
 
 from conftest import BUILD, wait_until
 from edits import Events, Gate
-from test_adapter_pyzmq import Peer
+from person import Person
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 import fake_discord  # noqa: E402
@@ -252,49 +251,35 @@ def test_adapter_check(home, discord):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def ask(daemon, kind, **body):
-    """Asks the adapter as whoever runs the daemon."""
-    peer = Peer(daemon.endpoint, "ops.test", daemon.operator)
-    try:
-        header, _, answer = peer.ask({"type": kind, "to": "service:deliver.discord.main", "ttl_ms": 10000}, body)
-        return header["type"], answer
-    finally:
-        peer.close()
+@pytest.fixture
+def person(ready):
+    person = Person(ready, "deliver.discord.main")
+    yield person
+    person.close()
 
 
-def deliver(daemon, chat, text="", **members):
-    """A delivery that nobody has asked for: its receipt."""
-    peer, id_ = Peer(daemon.endpoint, "ops.send", daemon.operator), uuid.uuid4().hex
-    try:
-        header = {"type": "deliver.request", "to": "service:deliver.discord.main", "key": chat, "durable": True, "id": id_}
-        assert peer.ask(header, {"kind": "notice", "text": text, "chat_id": chat, **members})[0]["type"] == "accepted"
-        return wait_until(lambda: peer.ask({"type": "receipt.get", "to": "store"}, {"id": id_})[2]["receipt"])
-    finally:
-        peer.close()
-
-
-def test_operations(ready, discord):
+def test_operations(person, discord):
     """Pieces, an edit of them, reactions, a deletion, buttons that are pressed, files."""
     direct = discord.direct(ANA)
-    sent = deliver(ready, direct, "x" * 3000)
+    sent = person.send(direct, "x" * 3000)
     assert sent["state"] == "sent" and len(sent["platform_ids"]) == 2, sent
     first = sent["platform_ids"][0]
-    assert deliver(ready, direct, "short @everyone", op="edit", message_ids=sent["platform_ids"])["state"] == "sent"
+    assert person.send(direct, "short @everyone", op="edit", message_ids=sent["platform_ids"])["state"] == "sent"
     assert discord.texts(direct) == ["short @everyone"]
     assert discord.calls(f"PATCH */{first}")[-1].json()["allowed_mentions"]["parse"] == []
-    assert deliver(ready, direct, op="react", message_ids=[first], emoji="👀")["state"] == "sent"
+    assert person.send(direct, op="react", message_ids=[first], emoji="👀")["state"] == "sent"
     assert (direct, first, "%F0%9F%91%80") in discord.reactions
-    assert deliver(ready, direct, op="react", message_ids=[first], emoji="")["state"] == "sent" and not discord.reactions
-    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent" and not discord.texts(direct)
-    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent"  # It is gone: that was the wish
-    asked = deliver(ready, direct, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}, {"id": "deny", "label": "No"}])["platform_ids"][0]
+    assert person.send(direct, op="react", message_ids=[first], emoji="")["state"] == "sent" and not discord.reactions
+    assert person.send(direct, op="delete", message_ids=[first])["state"] == "sent" and not discord.texts(direct)
+    assert person.send(direct, op="delete", message_ids=[first])["state"] == "sent"  # It is gone: that was the wish
+    asked = person.send(direct, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}, {"id": "deny", "label": "No"}])["platform_ids"][0]
     row = discord.messages[direct, asked]["components"][0]["components"]
     assert [(button["custom_id"], button["label"]) for button in row] == [("once", "Once"), ("deny", "No")]
     data = bytes(range(256)) * 300
     discord.say(ANA, direct, "keep this", attachments=[discord.file("a.bin", data, "application/octet-stream")])
     discord.until(lambda: any(text.startswith("You said: keep this") for text in discord.texts(direct)))
     files = [{"blob": "sha256:" + hashlib.sha256(data).hexdigest(), "kind": "document", "name": name} for name in ("one.bin", "two.bin")]
-    made = deliver(ready, direct, "two files", op="media", attachments=files)
+    made = person.send(direct, "two files", op="media", attachments=files)
     assert made["state"] == "sent", made
     message = discord.messages[direct, made["platform_ids"][0]]
     assert message["content"] == "two files" and [file["filename"] for file in message["attachments"]] == ["one.bin", "two.bin"]
@@ -309,23 +294,23 @@ def test_a_thread_of_a_mention_whose_answer_is_lost_is_there(ready, discord):
     assert len(discord.calls("POST */messages/*/threads")) == 2 and not discord.texts(CHANNEL)
 
 
-def test_threads_are_made_once(ready, discord):
+def test_threads_are_made_once(person, discord):
     """Public; where that is refused, of one first message, also when its answer is lost; in a forum a post; elsewhere none."""
-    kind, made = ask(ready, "thread.create", chat_id=CHANNEL, name="Handoff <@1> " + "\U0001F600" * 55)
+    kind, made = person.ask("thread.create", chat_id=CHANNEL, name="Handoff <@1> " + "\U0001F600" * 55)
     assert kind == "thread.create.result" and made["source"]["chat_type"] == "thread" and made["source"]["scope_id"] == fake_discord.GUILD, made
     thread = discord.channels[made["thread_id"]]
     assert thread["type"] == 11 and thread["parent_id"] == CHANNEL and len(thread["name"]) == 63
-    assert ask(ready, "thread.create", chat_id=made["thread_id"], name="beside")[1]["chat_id"] == CHANNEL
+    assert person.ask("thread.create", chat_id=made["thread_id"], name="beside")[1]["chat_id"] == CHANNEL
     discord.fault(f"POST */channels/{CHANNEL}/threads", "status", status=403, body={"code": 50013, "message": "Missing Permissions"})
     discord.fault("POST */messages/*/threads", "drop_after")
-    made = ask(ready, "thread.create", chat_id=CHANNEL, name="of a message")[1]
+    made = person.ask("thread.create", chat_id=CHANNEL, name="of a message")[1]
     assert discord.channels[made["thread_id"]]["name"] == "of a message" and discord.texts(CHANNEL) == ["\U0001F4CC of a message"]
-    assert ask(ready, "thread.create", chat_id=CHANNEL, name="again", message_id=made["thread_id"])[1]["thread_id"] == made["thread_id"]
-    post = ask(ready, "thread.create", chat_id=fake_discord.FORUM, name="post")[1]
+    assert person.ask("thread.create", chat_id=CHANNEL, name="again", message_id=made["thread_id"])[1]["thread_id"] == made["thread_id"]
+    post = person.ask("thread.create", chat_id=fake_discord.FORUM, name="post")[1]
     assert discord.texts(post["thread_id"])
-    assert ask(ready, "thread.create", chat_id=fake_discord.VOICE, name="x")[1]["code"] == "unsupported"
-    assert ask(ready, "thread.create", chat_id="1", name="x")[1]["code"] == "not_found"
-    assert ask(ready, "chat.info", chat_id=CHANNEL)[1] == {"chat_id": CHANNEL, "chat_type": "group", "name": "lab"}
-    assert ask(ready, "probe")[1] == {"ok": True, "user_name": "gw"}
+    assert person.ask("thread.create", chat_id=fake_discord.VOICE, name="x")[1]["code"] == "unsupported"
+    assert person.ask("thread.create", chat_id="1", name="x")[1]["code"] == "not_found"
+    assert person.ask("chat.info", chat_id=CHANNEL)[1] == {"chat_id": CHANNEL, "chat_type": "group", "name": "lab"}
+    assert person.ask("probe")[1] == {"ok": True, "user_name": "gw"}
     discord.say(ANA, post["thread_id"], "first word")
     answered(discord, post["thread_id"], "You said: [Ana] first word")

@@ -5,12 +5,12 @@ import pathlib
 import stat
 import subprocess
 import sys
-import uuid
 
 import pytest
 
 from conftest import BUILD, wait_until
 from edits import Events, Gate
+from person import Person
 from test_adapter_pyzmq import Peer
 from test_cli import argos
 
@@ -228,41 +228,27 @@ def gone(daemon):
     return json.loads(argos(daemon.home, "deliveries", "list", "gone", "--json").stdout)["deliveries"]
 
 
-def ask(daemon, kind, **body):
-    """Asks the adapter as whoever runs the daemon."""
-    peer = Peer(daemon.endpoint, "ops.test", daemon.operator)
-    try:
-        header, _, answer = peer.ask({"type": kind, "to": "service:deliver.slack.main", "ttl_ms": 10000}, body)
-        return header["type"], answer
-    finally:
-        peer.close()
+@pytest.fixture
+def person(ready):
+    person = Person(ready, "deliver.slack.main")
+    yield person
+    person.close()
 
 
-def deliver(daemon, chat, text="", **members):
-    """A delivery that nobody has asked for: its receipt."""
-    peer, id_ = Peer(daemon.endpoint, "ops.send", daemon.operator), uuid.uuid4().hex
-    try:
-        header = {"type": "deliver.request", "to": "service:deliver.slack.main", "key": chat, "durable": True, "id": id_}
-        assert peer.ask(header, {"kind": "notice", "text": text, "chat_id": chat, **members})[0]["type"] == "accepted"
-        return wait_until(lambda: peer.ask({"type": "receipt.get", "to": "store"}, {"id": id_})[2]["receipt"])
-    finally:
-        peer.close()
-
-
-def test_operations(ready, slack):
+def test_operations(person, slack):
     """Pieces, an edit of them, reactions, a deletion, buttons, files in three steps."""
     direct = slack.direct(ANA)
-    sent = deliver(ready, direct, "x" * 5000)
+    sent = person.send(direct, "x" * 5000)
     assert sent["state"] == "sent" and len(sent["platform_ids"]) == 2, sent
     first = sent["platform_ids"][0]
-    assert deliver(ready, direct, "short <!channel>", op="edit", message_ids=sent["platform_ids"])["state"] == "sent"
+    assert person.send(direct, "short <!channel>", op="edit", message_ids=sent["platform_ids"])["state"] == "sent"
     assert len(slack.texts(direct)) == 1 and slack.texts(direct)[0].startswith("short") and "<!channel>" not in slack.texts(direct)[0]
-    assert deliver(ready, direct, op="react", message_ids=[first], emoji="👀")["state"] == "sent"
+    assert person.send(direct, op="react", message_ids=[first], emoji="👀")["state"] == "sent"
     assert slack.reactions == {(direct, first, "eyes")}
-    assert deliver(ready, direct, op="react", message_ids=[first], emoji="")["state"] == "sent" and not slack.reactions
-    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent" and not slack.texts(direct)
-    assert deliver(ready, direct, op="delete", message_ids=[first])["state"] == "sent"  # It is gone: that was the wish
-    asked = deliver(ready, direct, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}, {"id": "deny", "label": "No"}])["platform_ids"][0]
+    assert person.send(direct, op="react", message_ids=[first], emoji="")["state"] == "sent" and not slack.reactions
+    assert person.send(direct, op="delete", message_ids=[first])["state"] == "sent" and not slack.texts(direct)
+    assert person.send(direct, op="delete", message_ids=[first])["state"] == "sent"  # It is gone: that was the wish
+    asked = person.send(direct, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}, {"id": "deny", "label": "No"}])["platform_ids"][0]
     blocks = slack.messages[direct, asked]["blocks"]
     buttons = [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
     assert [(button["value"], button["text"]["text"]) for button in buttons] == [("once", "Once"), ("deny", "No")]
@@ -270,23 +256,23 @@ def test_operations(ready, slack):
     slack.say(ANA, direct, "keep this", files=[slack.file("a.bin", data, "application/octet-stream")], subtype="file_share")
     slack.until(lambda: any(text.startswith("You said: keep this") for text in slack.texts(direct)))
     files = [{"blob": "sha256:" + hashlib.sha256(data).hexdigest(), "kind": "document", "name": name} for name in ("one.bin", "two.bin")]
-    made = deliver(ready, direct, "two files", op="media", attachments=files)
+    made = person.send(direct, "two files", op="media", attachments=files)
     assert made["state"] == "sent", made
     assert [(file["name"], file["data"]) for file in slack.pending.values()] == [("one.bin", data), ("two.bin", data)]
     assert any("two files" in text for text in slack.texts(direct)) and any(len(m.get("files", [])) for (_, _), m in slack.messages.items() if m["user"] == BOT)
 
 
-def test_threads_are_made_once(ready, slack):
+def test_threads_are_made_once(person, slack):
     """A first message, one also when its answer is lost; what is said there is in the place that was told."""
     slack.fault("POST */chat.postMessage", "drop_after")
-    kind, made = ask(ready, "thread.create", chat_id=CHANNEL, name="Handoff *<!channel>* " + "x" * 100)
+    kind, made = person.ask("thread.create", chat_id=CHANNEL, name="Handoff *<!channel>* " + "x" * 100)
     assert kind == "thread.create.result", made
     seeds = [m["text"] for m in slack.messages.values() if m.get("user") == BOT]
     assert len(seeds) == 1 and seeds[0].startswith(":thread: *Handoff") and "<" not in seeds[0]
     assert made["source"] == {"chat_id": CHANNEL, "thread_id": made["thread_id"], "chat_type": "thread", "scope_id": "T1"}
     slack.say(ANA, CHANNEL, "first word", thread=made["thread_id"])
     answered(slack, CHANNEL, "You said: [Ana] first word", thread=made["thread_id"])
-    assert ask(ready, "thread.create", chat_id="C2", name="x")[1]["code"] == "unsupported"
-    assert ask(ready, "thread.create", chat_id="C9", name="x")[1]["code"] == "not_found"
-    assert ask(ready, "chat.info", chat_id=CHANNEL)[1] == {"chat_id": CHANNEL, "chat_type": "group", "name": "lab", "topic": "what it is about"}
-    assert ask(ready, "probe")[1] == {"ok": True, "user_name": "gw"}
+    assert person.ask("thread.create", chat_id="C2", name="x")[1]["code"] == "unsupported"
+    assert person.ask("thread.create", chat_id="C9", name="x")[1]["code"] == "not_found"
+    assert person.ask("chat.info", chat_id=CHANNEL)[1] == {"chat_id": CHANNEL, "chat_type": "group", "name": "lab", "topic": "what it is about"}
+    assert person.ask("probe")[1] == {"ok": True, "user_name": "gw"}

@@ -10,13 +10,12 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-import uuid
 
 import pytest
 
 from conftest import BUILD, Argosd, own_settings, wait_until
 from edits import Events, Gate
-from test_adapter_pyzmq import Peer
+from person import Person
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from fake_telegram import FakeTelegram, new_token  # noqa: E402
@@ -80,32 +79,11 @@ def ready(request, telegram):
         assert daemon.stop() == 0, daemon.text()
 
 
-class Person:
-    """Who runs the daemon: sends deliveries, reads receipts, asks adapters."""
-
-    def __init__(self, argosd):
-        self.peer = Peer(argosd.endpoint, "ops.test", argosd.operator)
-
-    def deliver(self, chat, text="", **members):
-        message_id = uuid.uuid4().hex
-        header = {"type": "deliver.request", "to": f"service:{SERVICE}", "key": str(chat), "durable": True, "id": message_id}
-        answer = self.peer.ask(header, {"kind": "notice", "text": text, "chat_id": str(chat), **members})
-        assert answer[0]["type"] == "accepted", answer
-        return message_id
-
-    def receipt(self, message_id, deadline_s=30):
-        return wait_until(lambda: self.peer.ask({"type": "receipt.get", "to": "store"}, {"id": message_id})[2]["receipt"], deadline_s)
-
-    def ask(self, kind, **body):
-        header, _, answer = self.peer.ask({"type": kind, "to": f"service:{SERVICE}", "ttl_ms": 10000}, body)
-        return header["type"], answer
-
-
 @pytest.fixture
 def person(ready):
-    person = Person(ready)
+    person = Person(ready, SERVICE)
     yield person
-    person.peer.close()
+    person.close()
 
 
 def whole(telegram, chat, text):
@@ -401,10 +379,10 @@ def test_a_bad_token_is_said_and_the_daemon_runs(daemon, telegram):
     settings(daemon, telegram)
     daemon.start(env={"TELEGRAM_BOT_TOKEN": new_token()})
     assert "is the token right" in daemon.wait_log("can't work")
-    person = Person(daemon)
+    person = Person(daemon, SERVICE)
     kind, answer = person.ask("probe")
     assert kind == "probe.result" and not answer["ok"] and "Unauthorized" in answer["problem"]
-    person.peer.close()
+    person.close()
     assert daemon.stop() == 0
 
 
