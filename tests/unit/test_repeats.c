@@ -2,6 +2,7 @@
 //  and from when on it is said.
 
 #include "argos_repeats.h"
+#include "transcript_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,21 +18,12 @@
 
 static json_t *s_rows;
 
-//  An answer with one call, and its result; arguments as text (transcript) or as an object (turn)
+//  Its arguments now as a text, now as an object
 
 static void
 s_call (const char *run, const char *tool, const char *arguments, const char *content)
 {
-    char id[16];
-    size_t count = json_array_size (s_rows);
-    snprintf (id, sizeof id, "c%zu", count);
-    json_t *given = count % 4 ? json_string (arguments) : json_loads (arguments, 0, NULL);
-    json_array_append_new (
-        s_rows, json_pack ("{s:s, s:s, s:[{s:s, s:{s:s, s:o}}]}", "role", "assistant", "run_id",
-                    run, "tool_calls", "id", id, "function", "name", tool, "arguments", given));
-    json_array_append_new (
-        s_rows, json_pack ("{s:s, s:s, s:s, s:s, s:s}", "role", "tool", "run_id", run,
-                    "tool_call_id", id, "tool_name", tool, "content", content));
+    transcript_call (s_rows, run, tool, arguments, content, json_array_size (s_rows) % 4);
 }
 
 static argos_repeats_t
