@@ -14,7 +14,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
-from conftest import Argosd  # noqa: E402
+from conftest import Argosd, wait_until  # noqa: E402
 from chaos_worlds import WORLDS  # noqa: E402
 
 LIMIT_S = 60
@@ -74,13 +74,13 @@ def measure(platform, home):
     try:
         daemon.wait_log("event=connected")
         world.say(0, "m0. before", False)
-        until(lambda: any("m0." in text for text in world.texts()), 60)
+        wait_until(lambda: any("m0." in text for text in world.texts()), 60)
         wire.stall()
         begun = time.monotonic()
         world.say(1, "m1. into the void", False)
         assert wire.asked.wait(200), "nobody noticed"
         noticed = time.monotonic() - begun
-        until(lambda: any("m1." in text for text in world.texts()), 120)
+        wait_until(lambda: any("m1." in text for text in world.texts()), 120)
         report = {"platform": platform, "noticed_s": round(noticed, 1), "cured_s": round(time.monotonic() - begun, 1)}
         report["good"] = noticed <= LIMIT_S and sum("m1." in text for text in world.texts()) == 1
         assert daemon.stop() == 0, daemon.text()
@@ -89,13 +89,6 @@ def measure(platform, home):
         daemon.close()
         wire.end()
         world.end()
-
-
-def until(condition, seconds):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
 
 
 def main():
