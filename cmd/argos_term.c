@@ -8,6 +8,7 @@
 #include "argos_term_priv.h"
 
 #include "argos_cli.h"
+#include "argos_tty.h"
 
 #include <editline/readline.h>
 #include <errno.h>
@@ -33,9 +34,9 @@ static void
 s_watch (argos_term_t *self, bool wanted)
 {
     if (wanted && !self->watched)
-        argos_loop_fd (self->loop, STDIN_FILENO, s_on_input, self);
+        argos_loop_fd (self->loop, self->fd, s_on_input, self);
     else if (!wanted && self->watched)
-        argos_loop_fd (self->loop, STDIN_FILENO, NULL, NULL);
+        argos_loop_fd (self->loop, self->fd, NULL, NULL);
     self->watched = wanted;
 }
 
@@ -73,10 +74,19 @@ s_tell_lines (argos_term_t *self)
 }
 
 static bool
-s_is_readable (void)
+s_is_readable (const argos_term_t *self)
 {
-    struct pollfd item = { .fd = STDIN_FILENO, .events = POLLIN };
+    struct pollfd item = { .fd = self->fd, .events = POLLIN };
     return poll (&item, 1, 0) > 0;
+}
+
+//  Until something is there
+
+static void
+s_wait (const argos_term_t *self)
+{
+    struct pollfd item = { .fd = self->fd, .events = POLLIN };
+    poll (&item, 1, -1);
 }
 
 //  One read; false at the end of input
@@ -84,7 +94,7 @@ s_is_readable (void)
 static bool
 s_fill (argos_term_t *self)
 {
-    ssize_t size = read (STDIN_FILENO, self->input + self->size, PLAIN_MAX - self->size);
+    ssize_t size = read (self->fd, self->input + self->size, PLAIN_MAX - self->size);
     if (size > 0)
         self->size += (size_t) size;
     return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
@@ -95,7 +105,7 @@ s_read_plain (argos_term_t *self)
 {
     bool more = s_fill (self);
     //  A terminal gives one line with each read, also of those that were pasted together
-    while (more && self->interactive && self->size < PLAIN_MAX && s_is_readable ())
+    while (more && self->interactive && self->size < PLAIN_MAX && s_is_readable (self))
         more = s_fill (self);
     if (!more) {
         self->ended = true;
@@ -124,7 +134,11 @@ s_byte (argos_term_t *self)
     static char typed[8];
     while (self->keys_left == 0) {
         char byte;
-        ssize_t size = read (STDIN_FILENO, &byte, 1);
+        ssize_t size = read (self->fd, &byte, 1);
+        if (size < 0 && errno == EAGAIN) {
+            s_wait (self);
+            continue;
+        }
         if (size < 0 && errno == EINTR)
             continue;
         if (size <= 0)
@@ -247,7 +261,7 @@ s_read_edited (argos_term_t *self)
 {
     char byte, typed[8];
     do {
-        ssize_t count = read (STDIN_FILENO, &byte, 1); //  The rest may not be libedit's
+        ssize_t count = read (self->fd, &byte, 1); //  The rest may not be libedit's
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (count <= 0) {
@@ -264,7 +278,7 @@ s_read_edited (argos_term_t *self)
             if (self->completed)
                 s_tell_typed (self, NULL);
         }
-    } while (self->paste.inside && s_is_readable ());
+    } while (self->paste.inside && s_is_readable (self));
 }
 
 //  One completion after the other, in memory that libedit frees
@@ -337,7 +351,9 @@ argos_term_new (argos_loop_t *loop, bool plain, const char *history, argos_term_
     self->ctx = ctx;
     self->interactive = !plain && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
     self->ticker = -1;
+    self->fd = STDIN_FILENO;
     if (self->interactive) {
+        self->fd = argos_tty_open ();
         self->dumb = s_is_dumb ();
         if (s_has_colours ())
             self->ink = argos_ink_new ();
@@ -362,6 +378,7 @@ argos_term_destroy (argos_term_t **self_p)
         return;
     argos_term_t *self = *self_p;
     argos_ink_destroy (&self->ink);
+    argos_tty_close (self->fd);
     free (self->history);
     argos_paste_clear (&self->paste);
     free (self->typed);

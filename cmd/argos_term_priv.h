@@ -12,13 +12,14 @@ struct argos_term {
     argos_loop_t *loop;               //  Loop
     argos_term_fn *fn;                //  Told of lines
     void *ctx;                        //  Its argument
+    int fd;                           //  What is typed
     char *history;                    //  File, NULL = none
     bool interactive;                 //  A terminal, and libedit
     bool dumb;                        //  One that obeys nothing but the end of a line
     bool shown;                       //  Prompt stands; plain: lines are wanted
     bool mid_line;                    //  The cursor is not at the left
     bool ended;                       //  Nothing more comes
-    bool watched;                     //  stdin is in the loop
+    bool watched;                     //  fd is in the loop
     char *input;                      //  Read and not yet told
     size_t size;                      //  Of it
     char *typed;                      //  Line that libedit has completed

@@ -7,7 +7,9 @@
 
 #include "argos_cli.h"
 #include "argos_rows.h"
+#include "argos_tty.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,6 +24,7 @@ typedef struct {
     json_t *before;       //  Answer before this one, for rates
     size_t sort;          //  Row of `sorts`
     bool quit;            //  q was pressed
+    int fd;               //  What is typed
     struct termios saved; //  Of the terminal
 } top_t;
 
@@ -121,7 +124,10 @@ s_on_key (void *arg)
 {
     top_t *self = arg;
     char key;
-    if (read (STDIN_FILENO, &key, 1) != 1)
+    ssize_t size = read (self->fd, &key, 1);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size != 1)
         key = 'q';
     self->quit |= key == 'q';
     for (size_t i = 0; i < SORTS; i++)
@@ -185,9 +191,11 @@ s_full_screen (top_t *self)
     raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO);
     tcsetattr (STDIN_FILENO, TCSANOW, &raw);
     fputs ("\033[?1049h\033[?25l", stdout);
-    argos_loop_fd (self->cli->loop, STDIN_FILENO, s_on_key, self);
+    self->fd = argos_tty_open ();
+    argos_loop_fd (self->cli->loop, self->fd, s_on_key, self);
     argos_err_t code = s_live (self);
-    argos_loop_fd (self->cli->loop, STDIN_FILENO, NULL, NULL);
+    argos_loop_fd (self->cli->loop, self->fd, NULL, NULL);
+    argos_tty_close (self->fd);
     fputs ("\033[?25h\033[?1049l", stdout);
     fflush (stdout);
     tcsetattr (STDIN_FILENO, TCSANOW, &self->saved);

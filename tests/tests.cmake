@@ -124,12 +124,15 @@ add_executable (client_driver ${CMAKE_SOURCE_DIR}/tests/system/clients/driver.c)
 set_target_properties (client_driver PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries (client_driver PRIVATE argos_client PkgConfig::PC_jansson)
 
-#  The disk that fails under argosd for tests/system/test_core_fails.py: preloaded, so without sanitizers of its own
+#  The disk that fails under argosd (test_core_fails.py), the terminal that throws away what was typed under argos (test_chat.py):
+#  preloaded, so without sanitizers of their own
 
-add_library (argos_disk_shim MODULE ${CMAKE_SOURCE_DIR}/tests/system/disk_shim.c)
-target_compile_options (argos_disk_shim PRIVATE -fPIC -fno-sanitize=all)
-target_link_options (argos_disk_shim PRIVATE -fno-sanitize=all)
-set_target_properties (argos_disk_shim PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach (shim IN ITEMS disk tty)
+    add_library (argos_${shim}_shim MODULE ${CMAKE_SOURCE_DIR}/tests/system/${shim}_shim.c)
+    target_compile_options (argos_${shim}_shim PRIVATE -fPIC -fno-sanitize=all)
+    target_link_options (argos_${shim}_shim PRIVATE -fno-sanitize=all)
+    set_target_properties (argos_${shim}_shim PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach ()
 
 #  The fuzz targets once more, without libFuzzer: each reads its corpus of tests/fuzz/corpus
 

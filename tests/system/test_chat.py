@@ -10,16 +10,16 @@ import time
 
 import pytest
 
-from conftest import BUILD, DEADLINE_S
+from conftest import BUILD, DEADLINE_S, wait_until
 
 
 class Terminal:
-    def __init__(self, home, kind="xterm"):
+    def __init__(self, home, kind="xterm", **more):
         try:
             self.master, slave = pty.openpty()
         except OSError:
             pytest.skip("this machine has no pseudo terminals")
-        env = {**os.environ, "TERM": kind, "LC_ALL": "C.UTF-8"}
+        env = {**os.environ, "TERM": kind, "LC_ALL": "C.UTF-8", **more}
         #  A session of its own with the terminal as the controlling one, so that ^C is a signal
         self.process = subprocess.Popen(["setsid", "--ctty", "--wait", str(BUILD / "argos"), "--home", str(home), "chat"],
                                         stdin=slave, stdout=slave, stderr=slave, env=env)
@@ -137,6 +137,25 @@ def test_keys_of_the_editor_still_work(chat):
     chat.expect("You said: abc")
     chat.expect("> ")
     chat.type("/quit\r")
+    assert chat.wait() == 0
+
+
+def test_what_ctrl_c_throws_away_is_not_waited_for(argosd, tmp_path):
+    """Keys that were there when the chat woke up, and are gone when it reads: it goes on."""
+    mark = tmp_path / "away"
+    chat = Terminal(argosd.home, LD_PRELOAD=str(BUILD / "tests" / "libargos_tty_shim.so"), ARGOS_TTY_SHIM=str(mark),
+                    ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+    chat.expect("> ")
+    mark.touch()
+    chat.type("h")
+    wait_until(lambda: not mark.exists())
+    chat.type("\x03")
+    chat.expect("[Ctrl-D or /quit ends the chat]")
+    chat.expect("> ")
+    chat.type("still here\r")
+    chat.expect("You said: still here")
+    chat.expect("> ")
+    chat.type("\x04")
     assert chat.wait() == 0
 
 
