@@ -70,7 +70,7 @@ def test_07_or_it_is_let_go(telegram, person):
 
 def test_07_what_has_not_left_is_sent_silently(daemon, telegram):
     begin(daemon, telegram)
-    person = Person(daemon)
+    person = Person(daemon, SERVICE)
     port = telegram.port
     telegram.__exit__()
     waiting = person.deliver(ANA, "one")
@@ -179,7 +179,7 @@ def test_29_the_time_that_is_asked_for_is_kept(telegram, person):
 def test_30_while_one_chat_waits_the_others_go_on_and_nothing_is_lost(daemon, telegram):
     other = telegram.private(6002, "Ben")
     begin(daemon, telegram)
-    person = Person(daemon)
+    person = Person(daemon, SERVICE)
     telegram.faults.add("sendMessage", "429:6", times=1, where=lambda params: params["chat_id"] == ANA)
     penalty, begun = person.deliver(ANA, "late"), time.monotonic()
     telegram.wait(lambda: calls(telegram, "sendMessage"))
@@ -188,7 +188,7 @@ def test_30_while_one_chat_waits_the_others_go_on_and_nothing_is_lost(daemon, te
     daemon.kill()  # Also when it dies while it waits
     person.peer.close()
     daemon.start(env={"TELEGRAM_BOT_TOKEN": telegram.bot.token})
-    person = Person(daemon)
+    person = Person(daemon, SERVICE)
     assert person.receipt(penalty)["state"] == "sent" and telegram.texts(ANA) == ["late"]
     assert time.monotonic() - begun >= 6
     person.peer.close()
@@ -251,7 +251,7 @@ def test_46_polls_that_fail_are_tried_again(ready, telegram):
 
 def test_46_a_send_that_hangs_holds_up_nothing(daemon, telegram):
     begin(daemon, telegram)
-    person = Person(daemon)
+    person = Person(daemon, SERVICE)
     telegram.faults.add("sendMessage", "hang:40", times=1)
     other = telegram.private(6003, "Cid")
     person.deliver(ANA, "one")
@@ -337,7 +337,7 @@ def test_66_marks_that_are_refused_are_left_out(telegram, person):
 def test_72_a_button_of_a_stranger_is_not_heard(daemon, telegram):
     forum = telegram.group(GROUP)
     begin(daemon, telegram, "    allow_all_users: false\n    allowed_users: [5001]\n")
-    person = Person(daemon)
+    person = Person(daemon, SERVICE)
     receipt = person.receipt(person.deliver(forum, "Run it?", op="prompt", options=[{"id": "once", "label": "Once"}]))
     telegram.press(forum, int(receipt["platform_ids"][0]), "once", user_id=6666)
     telegram.press(forum, int(receipt["platform_ids"][0]), "once", user_id=5001)
