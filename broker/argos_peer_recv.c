@@ -7,6 +7,7 @@
 //  dropped.
 
 #include "argos_json.h"
+#include "argos_json_get.h"
 #include "argos_order.h"
 #include "argos_peer_priv.h"
 
@@ -32,19 +33,6 @@ typedef struct {
     char reason[REASON_SIZE];      //  Why there is no body
 } incoming_t;
 
-static int64_t
-s_int (const json_t *object, const char *name)
-{
-    return json_integer_value (json_object_get (object, name));
-}
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
-
 //  ------------------------------------------------------------------------------------------------
 //  The broker's words
 
@@ -63,22 +51,22 @@ s_handle_welcome (argos_peer_t *self, incoming_t *msg)
 {
     if (self->state != PEER_HELLO || strcmp (msg->header.re, self->hello_id) != 0)
         return;
-    const char *store = s_text (msg->body, "store");
+    const char *store = argos_json_text (msg->body, "store");
     bool new_store = self->store_id[0] && strcmp (self->store_id, store) != 0;
     size_t size = strnlen (store, sizeof self->store_id - 1);
     memcpy (self->store_id, store, size);
     self->store_id[size] = '\0';
-    self->boot = s_int (msg->body, "boot");
-    self->lease_ms = s_int (msg->body, "lease_ms");
-    self->ping_ms = s_int (msg->body, "ping_ms");
+    self->boot = argos_json_int (msg->body, "boot");
+    self->lease_ms = argos_json_int (msg->body, "lease_ms");
+    self->ping_ms = argos_json_int (msg->body, "ping_ms");
     self->backoff_ms = 0;
     self->answered_at = self->ping_at = self->hello_at;
     self->got_messages = self->got_bytes = 0;
     argos_peer_lease_verdicts (self, new_store ? NULL : json_object_get (msg->body, "leases"));
     argos_peer_rewind (self);
     const json_t *window = json_object_get (msg->body, "window");
-    self->window_messages = s_int (window, "messages");
-    self->window_bytes = s_int (window, "bytes");
+    self->window_messages = argos_json_int (window, "messages");
+    self->window_bytes = argos_json_int (window, "bytes");
     if (new_store) {
         peer_sub_t *sub, *next;
         HASH_ITER (hh, self->subs, sub, next) {
@@ -108,9 +96,11 @@ s_handle_accepted (argos_peer_t *self, incoming_t *msg)
     peer_out_t *out = s_find (self, msg->header.re);
     if (!out || out->kind == OUT_REQUEST)
         return;
-    argos_peer_answer_t answer = {
-        .code = ARGOS_OK, .reason = "", .part = -1, .seq = s_int (msg->body, "seq"), .type = ""
-    };
+    argos_peer_answer_t answer = { .code = ARGOS_OK,
+        .reason = "",
+        .part = -1,
+        .seq = argos_json_int (msg->body, "seq"),
+        .type = "" };
     argos_peer_answer (self, out, &answer);
 }
 
@@ -160,8 +150,8 @@ static void
 s_handle_refused (argos_peer_t *self, incoming_t *msg)
 {
     const char *re = msg->header.re;
-    argos_err_t code = argos_err_from_name (s_text (msg->body, "code"));
-    const char *reason = s_text (msg->body, "reason");
+    argos_err_t code = argos_err_from_name (argos_json_text (msg->body, "code"));
+    const char *reason = argos_json_text (msg->body, "reason");
     if (code == ARGOS_OK)
         code = ARGOS_INTERNAL;
     argos_lease_t *lease = msg->header.seq ? argos_peer_lease_find (self, msg->header.seq) : NULL;
@@ -191,7 +181,8 @@ s_handle_refused (argos_peer_t *self, incoming_t *msg)
 static void
 s_handle_credit (argos_peer_t *self, incoming_t *msg)
 {
-    int64_t messages = s_int (msg->body, "messages"), bytes = s_int (msg->body, "bytes");
+    int64_t messages = argos_json_int (msg->body, "messages"),
+            bytes = argos_json_int (msg->body, "bytes");
     if (messages > self->window_messages)
         self->window_messages = messages;
     if (bytes > self->window_bytes)
@@ -207,7 +198,7 @@ s_handle_end (argos_peer_t *self, incoming_t *msg)
         return;
     char topic[ARGOS_TO_MAX + 1]; //  A copy: the owner may unsubscribe in the call
     snprintf (topic, sizeof topic, "%s", sub->topic);
-    int64_t number = s_int (msg->body, "n");
+    int64_t number = argos_json_int (msg->body, "n");
     bool closed = json_is_true (json_object_get (msg->body, "closed"));
     if (number > sub->last)
         sub->last = number;
@@ -262,17 +253,17 @@ s_view (const incoming_t *msg)
         .id = header->id,
         .re = header->re,
         .key = header->key,
-        .from = s_text (msg->meta, "from"),
+        .from = argos_json_text (msg->meta, "from"),
         .meta = msg->meta,
         .body = msg->body,
         .keyframe = header->keyframe,
         .last = header->last,
         .side = header->side,
-        .seq = s_int (msg->meta, "seq"),
-        .n = s_int (msg->meta, "n"),
-        .at = s_int (msg->meta, "at"),
-        .attempt = s_int (msg->meta, "attempt"),
-        .hops = s_int (msg->meta, "hops") };
+        .seq = argos_json_int (msg->meta, "seq"),
+        .n = argos_json_int (msg->meta, "n"),
+        .at = argos_json_int (msg->meta, "at"),
+        .attempt = argos_json_int (msg->meta, "attempt"),
+        .hops = argos_json_int (msg->meta, "hops") };
 }
 
 //  A side message. One that doesn't fit its schema is not shown: it is rejected when it has become
@@ -281,9 +272,9 @@ s_view (const incoming_t *msg)
 static void
 s_handle_mail (argos_peer_t *self, incoming_t *msg)
 {
-    argos_lease_t *lease = argos_peer_lease_find (self, s_int (msg->meta, "mail"));
+    argos_lease_t *lease = argos_peer_lease_find (self, argos_json_int (msg->meta, "mail"));
     argos_peer_msg_t view = s_view (msg);
-    if (!lease || lease->number != s_int (msg->meta, "lease"))
+    if (!lease || lease->number != argos_json_int (msg->meta, "lease"))
         return;
     if (view.seq > lease->seen)
         lease->seen = view.seq;
@@ -295,7 +286,7 @@ s_handle_mail (argos_peer_t *self, incoming_t *msg)
 static void
 s_handle_entry (argos_peer_t *self, incoming_t *msg)
 {
-    const char *topic = argos_peer_bare (s_text (msg->meta, "topic"), "topic:");
+    const char *topic = argos_peer_bare (argos_json_text (msg->meta, "topic"), "topic:");
     peer_sub_t *sub = NULL;
     HASH_FIND (hh, self->subs, topic, strlen (topic), sub);
     argos_peer_msg_t view = s_view (msg);
@@ -326,8 +317,8 @@ s_handle_reply (argos_peer_t *self, incoming_t *msg)
         answer.reason = msg->reason;
     }
     else if (strcmp (msg->header.type, "error") == 0) {
-        answer.code = argos_err_from_name (s_text (msg->body, "code"));
-        answer.reason = s_text (msg->body, "reason");
+        answer.code = argos_err_from_name (argos_json_text (msg->body, "code"));
+        answer.reason = argos_json_text (msg->body, "reason");
         if (answer.code == ARGOS_OK)
             answer.code = ARGOS_INTERNAL;
     }
@@ -399,7 +390,7 @@ s_dispatch_message (argos_peer_t *self, incoming_t *msg)
         s_handle_mail (self, msg);
     else if (json_object_get (msg->meta, "lease")) {
         argos_peer_msg_t view = s_view (msg);
-        argos_peer_lease_take (self, &view, s_int (msg->meta, "lease"));
+        argos_peer_lease_take (self, &view, argos_json_int (msg->meta, "lease"));
     }
     else {
         if (json_object_get (msg->meta, "topic"))

@@ -8,6 +8,7 @@
 
 #include "argos_cli_asked.h"
 #include "argos_handover_step.h"
+#include "argos_json_get.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,13 +18,6 @@
 
 #define TICK_MS 5000 //  The state is read again when nothing was heard
 #define TOPIC "handoff.events"
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
 
 bool
 argos_handover_words (argos_handover_t *self, char *word)
@@ -76,7 +70,7 @@ s_check_adapter (argos_handover_t *self)
     int rc = s_ask (self, "actor:broker", "broker.status", NULL, &reply);
     snprintf (prefix, sizeof prefix, "deliver.%s.", self->platform);
     json_array_foreach (json_object_get (reply, "services"), index, row) {
-        const char *name = s_text (row, "name");
+        const char *name = argos_json_text (row, "name");
         bool works = json_integer_value (json_object_get (row, "workers")) > 0;
         if (works && strncmp (name, prefix, strlen (prefix)) == 0)
             live = true;
@@ -127,7 +121,7 @@ s_check_session (argos_handover_t *self, json_t **ret_session)
     json_t *reply = NULL;
     int rc = s_ask (self, "store", "session.get", json_pack ("{s:s}", "id", self->session), &reply);
     *ret_session = json_incref (json_object_get (reply, "session"));
-    const char *title = s_text (*ret_session, "title");
+    const char *title = argos_json_text (*ret_session, "title");
     if (*title)
         snprintf (self->title, sizeof self->title, "%s", title);
     else
@@ -207,7 +201,7 @@ void
 argos_handover_entry (argos_handover_t *self, const char *topic, const argos_loop_msg_t *msg)
 {
     if (!self || strcmp (topic, TOPIC) != 0 ||
-        strcmp (s_text (msg->body, "session_id"), self->session) != 0)
+        strcmp (argos_json_text (msg->body, "session_id"), self->session) != 0)
         return;
     self->heard = true;
     if (self->waiting)
@@ -262,10 +256,10 @@ s_call_off (argos_handover_t *self, const json_t *row)
 static int
 s_look (argos_handover_t *self, const json_t *row, argos_handover_view_t *view)
 {
-    view->state = s_text (row, "state");
+    view->state = argos_json_text (row, "state");
     view->interrupted = self->cli->interrupted;
     view->now = argos_loop_now ();
-    const char *error = s_text (row, "error");
+    const char *error = argos_json_text (row, "error");
     switch (argos_handover_step (view)) {
     case ARGOS_HANDOVER_DONE:
         return CLI_OK;
@@ -405,7 +399,7 @@ s_resolve (argos_handover_t *self, const char *text)
 {
     json_t *reply = NULL;
     int rc = s_ask (self, "store", "session.resolve", json_pack ("{s:s}", "text", text), &reply);
-    snprintf (self->session, sizeof self->session, "%s", s_text (reply, "session_id"));
+    snprintf (self->session, sizeof self->session, "%s", argos_json_text (reply, "session_id"));
     bool ambiguous = json_is_true (json_object_get (reply, "ambiguous"));
     json_decref (reply);
     if (rc == CLI_OK && !*self->session)

@@ -7,6 +7,7 @@
 
 #include "argos_import.h"
 
+#include "argos_json_get.h"
 #include "argos_say_db.h"
 
 #include <errno.h>
@@ -29,13 +30,6 @@ typedef struct {
     bool leave;                    //  It is there, or was refused: its lines are read past
     bool failed;                   //  The daemon is gone, or the line is none
 } import_t;
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
 
 //  Sends one operation. Returns whether it was accepted.
 
@@ -65,7 +59,7 @@ s_send (import_t *self, const char *what, const char *id, const char *type, json
 static void
 s_piece (import_t *self, bool last)
 {
-    const char *id = s_text (self->session, "id");
+    const char *id = argos_json_text (self->session, "id");
     size_t count = json_array_size (self->messages);
     if (!self->leave && !self->failed) {
         json_t *body = json_pack ("{s:s, s:I}", "id", id, "first", self->first);
@@ -128,7 +122,7 @@ static void
 s_route (import_t *self, const json_t *route)
 {
     json_t *reply = NULL;
-    const char *key = s_text (route, "key");
+    const char *key = argos_json_text (route, "key");
     argos_err_t code =
         argos_cli_ask (self->cli, "store", "route.get", json_pack ("{s:s}", "key", key), &reply);
     bool there = json_is_object (json_object_get (reply, "route"));
@@ -140,8 +134,8 @@ s_route (import_t *self, const json_t *route)
     else if (there)
         self->report->present++;
     else {
-        json_t *body =
-            json_pack ("{s:s, s:s}", "key", key, "session_id", s_text (route, "session_id"));
+        json_t *body = json_pack (
+            "{s:s, s:s}", "key", key, "session_id", argos_json_text (route, "session_id"));
         json_t *source = json_object_get (route, "source");
         if (json_is_object (source))
             json_object_set (body, "source", source);
@@ -157,7 +151,7 @@ static void
 s_line (import_t *self, const char *text, size_t size, int64_t number)
 {
     json_t *line = json_loadb (text, size, 0, NULL), *part;
-    if ((part = json_object_get (line, "session")) && *s_text (part, "id"))
+    if ((part = json_object_get (line, "session")) && *argos_json_text (part, "id"))
         s_begin_session (self, part);
     else if ((part = json_object_get (line, "message")) && self->session)
         s_message (self, part, size);
@@ -166,8 +160,8 @@ s_line (import_t *self, const char *text, size_t size, int64_t number)
         s_route (self, part);
     }
     else if ((part = json_object_get (line, "skipped")))
-        argos_import_skip (
-            self->report, s_text (part, "what"), s_text (part, "id"), s_text (part, "why"));
+        argos_import_skip (self->report, argos_json_text (part, "what"),
+            argos_json_text (part, "id"), argos_json_text (part, "why"));
     else {
         argos_cli_error (self->cli, CLI_FAILED, "invalid",
             "line %lld is no session, message or route", (long long) number);

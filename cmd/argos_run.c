@@ -11,6 +11,8 @@
 
 #include "argos_cli.h"
 
+#include "argos_json_get.h"
+
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +39,6 @@ typedef struct {
     bool stopping;            //  turn.stop has been sent
     bool delivered;           //  Its delivery has been receipted
 } once_t;
-
-static const char *
-s_text (const json_t *body, const char *name)
-{
-    const char *text = json_string_value (json_object_get (body, name));
-    return text ? text : "";
-}
 
 //  ------------------------------------------------------------------------------------------------
 //  The outcome
@@ -76,7 +71,7 @@ static void
 s_on_row (void *arg, const argos_loop_answer_t *answer)
 {
     once_t *self = (once_t *) arg;
-    const char *session = s_text (json_object_get (answer->body, "run"), "session_id");
+    const char *session = argos_json_text (json_object_get (answer->body, "run"), "session_id");
     if (answer->code == ARGOS_GONE || self->state)
         return;
     if (answer->code != ARGOS_OK || !*session) {
@@ -136,10 +131,11 @@ s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strcmp (msg->type, ends[i].type) == 0)
             s_over (self, ends[i].state,
-                ends[i].member ? s_text (msg->body, ends[i].member) : "the run was stopped");
+                ends[i].member ? argos_json_text (msg->body, ends[i].member)
+                               : "the run was stopped");
     if (strcmp (msg->type, "question.asked") == 0 && !self->why) {
         if (asprintf (&self->text, "it asks a person, who is not here: %s",
-                s_text (msg->body, "text")) < 0)
+                argos_json_text (msg->body, "text")) < 0)
             abort ();
         s_stop (self, "asked");
     }
@@ -154,7 +150,7 @@ s_on_entry (void *ctx, const char *topic, const argos_loop_msg_t *msg)
 static bool
 s_is_of_another (const once_t *self, const json_t *body)
 {
-    const char *reply_to = s_text (body, "reply_to");
+    const char *reply_to = argos_json_text (body, "reply_to");
     if (strcmp (reply_to, self->message_id) == 0)
         return false;
     return argos_loop_wall () - strtoll (reply_to, NULL, 10) < ORPHAN_MS;
@@ -165,7 +161,8 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
 {
     once_t *self = (once_t *) ctx;
     argos_work_t *lease = msg->work;
-    const char *run_id = s_text (msg->body, "run_id"), *op = s_text (msg->body, "op");
+    const char *run_id = argos_json_text (msg->body, "run_id"),
+               *op = argos_json_text (msg->body, "op");
     bool ours = strcmp (run_id, self->run_id) == 0, said = !*op || strcmp (op, "send") == 0;
     if (strcmp (msg->type, "deliver.request") != 0 ||
         (!*run_id && said && s_is_of_another (self, msg->body))) {
@@ -181,10 +178,10 @@ s_on_work (void *ctx, const argos_loop_msg_t *msg)
     argos_loop_done (lease, &part);
     if (!said)
         return;
-    if (!*run_id && strcmp (s_text (msg->body, "reply_to"), self->message_id) == 0) {
-        bool error = strcmp (s_text (msg->body, "kind"), "error") == 0;
+    if (!*run_id && strcmp (argos_json_text (msg->body, "reply_to"), self->message_id) == 0) {
+        bool error = strcmp (argos_json_text (msg->body, "kind"), "error") == 0;
         self->delivered = true;
-        s_over (self, error ? "refused" : "completed", s_text (msg->body, "text"));
+        s_over (self, error ? "refused" : "completed", argos_json_text (msg->body, "text"));
     }
     else if (ours) {
         self->delivered = true;

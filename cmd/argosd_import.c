@@ -2,6 +2,7 @@
 //  argos, or with --dry-run to see what would come.
 
 #include "argos_import.h"
+#include "argos_json_get.h"
 #include "argos_route_key.h"
 #include "argos_store_hermes.h"
 #include "argosd_host.h"
@@ -28,21 +29,14 @@ s_key (json_t *route)
         json_object_set_new (route, "key", json_string (key));
 }
 
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
-
 static bool
 s_line (void *arg, json_t *line)
 {
     import_t *self = arg;
     json_t *route = json_object_get (line, "route"), *skipped = json_object_get (line, "skipped");
     if (skipped)
-        argos_import_skip (self->skipped, s_text (skipped, "what"), s_text (skipped, "id"),
-            s_text (skipped, "why"));
+        argos_import_skip (self->skipped, argos_json_text (skipped, "what"),
+            argos_json_text (skipped, "id"), argos_json_text (skipped, "why"));
     if (!self->file)
         return true;
     if (route)

@@ -5,6 +5,7 @@
 
 #include "argos_edits.h"
 
+#include "argos_json_get.h"
 #include "argos_text.h"
 
 #include <stdio.h>
@@ -13,12 +14,6 @@
 
 #define FILES_MAX 5
 #define ERROR_MAX 160
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    return json_string_value (json_object_get (object, name));
-}
 
 //  {path: error, or null when the last edit of it was made}; new paths come last.
 
@@ -55,7 +50,7 @@ s_read_result (json_t *edits, const json_t *call, const char *content)
     static const char *const lists[] = { "files_modified", "files_created", "files_deleted" };
     json_t *result = content ? json_loads (content, 0, NULL) : NULL;
     json_t *arguments = s_arguments (call);
-    const char *path = s_text (arguments, "path");
+    const char *path = argos_json_find_text (arguments, "path");
     const json_t *error = json_object_get (result, "error");
     //  A patch of several files is made as a whole, or not
     s_note (edits, path ? path : json_is_string (error) ? "a patch of several files" : NULL, error);
@@ -72,15 +67,17 @@ s_read (const json_t *rows, const char *run_id)
     size_t i, k;
     const json_t *row;
     json_array_foreach (rows, i, row) {
-        const char *run = s_text (row, "run_id"), *id = s_text (row, "tool_call_id");
-        const char *tool = s_text (row, "tool_name");
+        const char *run = argos_json_find_text (row, "run_id"),
+                   *id = argos_json_find_text (row, "tool_call_id");
+        const char *tool = argos_json_find_text (row, "tool_name");
         if (!run || strcmp (run, run_id) != 0)
             continue;
         json_array_foreach (json_object_get (row, "tool_calls"), k, call)
-            if (s_text (call, "id"))
-                json_object_set (calls, s_text (call, "id"), call);
+            if (argos_json_find_text (call, "id"))
+                json_object_set (calls, argos_json_find_text (call, "id"), call);
         if (id && tool && (strcmp (tool, "write_file") == 0 || strcmp (tool, "patch") == 0))
-            s_read_result (edits, json_object_get (calls, id), s_text (row, "content"));
+            s_read_result (
+                edits, json_object_get (calls, id), argos_json_find_text (row, "content"));
     }
     json_decref (calls);
     return edits;

@@ -5,6 +5,8 @@
 
 #include "argos_repeats.h"
 
+#include "argos_json_get.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -26,16 +28,11 @@ typedef struct {
     bool same_over;                   //  Before that it was another
 } s_look_t;
 
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    return json_string_value (json_object_get (object, name));
-}
-
 static bool
 s_has_failed (const json_t *result)
 {
-    const char *error = s_text (result, "error"), *status = s_text (result, "status");
+    const char *error = argos_json_find_text (result, "error"),
+               *status = argos_json_find_text (result, "status");
     json_int_t code = json_integer_value (json_object_get (result, "exit_code"));
     if ((error && *error) || json_is_false (json_object_get (result, "success")))
         return true;
@@ -96,9 +93,11 @@ s_read_answer (s_look_t *self, const json_t *calls, const json_t *const *rows, s
     for (size_t i = 0; i < count; i++) {
         size_t k;
         const json_t *call = NULL, *one;
-        const char *id = s_text (rows[i], "tool_call_id"), *tool = s_text (rows[i], "tool_name");
+        const char *id = argos_json_find_text (rows[i], "tool_call_id"),
+                   *tool = argos_json_find_text (rows[i], "tool_name");
         json_array_foreach (calls, k, one)
-            if (id && s_text (one, "id") && strcmp (s_text (one, "id"), id) == 0)
+            if (id && argos_json_find_text (one, "id") &&
+                strcmp (argos_json_find_text (one, "id"), id) == 0)
                 call = one;
         bool mine = tool && strcmp (tool, self->call->tool) == 0;
         bool over =
@@ -106,7 +105,7 @@ s_read_answer (s_look_t *self, const json_t *calls, const json_t *const *rows, s
         bool same_call = mine && call && s_is_call (self, call);
         if (!mine || over || (self->tool_over && !same_call))
             continue;
-        const char *content = s_text (rows[i], "content");
+        const char *content = argos_json_find_text (rows[i], "content");
         json_t *result = content ? json_loads (content, 0, NULL) : NULL;
         s_note (self, result, same_call);
         json_decref (result);
@@ -120,11 +119,11 @@ s_read (s_look_t *self)
     size_t count = 0, left = ROWS_MAX;
     for (size_t i = json_array_size (self->call->rows); i > 0 && left > 0; i--, left--) {
         const json_t *row = json_array_get (self->call->rows, i - 1);
-        const char *run = s_text (row, "run_id");
+        const char *run = argos_json_find_text (row, "run_id");
         const json_t *calls = json_object_get (row, "tool_calls");
         if (!run || strcmp (run, self->call->run_id) != 0)
             continue;
-        if (s_text (row, "tool_call_id") && count < CALLS_MAX)
+        if (argos_json_find_text (row, "tool_call_id") && count < CALLS_MAX)
             results[count++] = row;
         if (!calls)
             continue;

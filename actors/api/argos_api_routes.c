@@ -4,6 +4,7 @@
 
 #include "argos_embedded.h"
 #include "argos_http_key.h"
+#include "argos_json_get.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +19,6 @@ static json_t *
 s_list (const argos_api_routes_t *self)
 {
     return json_object_get (self->root, "routes");
-}
-
-static const char *
-s_text (const json_t *row, const char *name)
-{
-    return json_string_value (json_object_get (row, name));
 }
 
 static unsigned
@@ -56,14 +51,14 @@ s_fill (argos_api_routes_t *self, const argos_api_handler_t *handlers, char *rea
     while (handlers[count].id)
         count++;
     json_array_foreach (s_list (self), index, row) {
-        const char *id = s_text (row, "id");
+        const char *id = argos_json_find_text (row, "id");
         const argos_api_handler_t *handler = s_handler (handlers, id);
         if (!handler) {
             (void) snprintf (reason, 256, "http: the route %.64s has no handler", id);
             return -1;
         }
-        self->table[index] = (argos_http_route_t){ .method = s_text (row, "method"),
-            .path = s_text (row, "path"),
+        self->table[index] = (argos_http_route_t){ .method = argos_json_find_text (row, "method"),
+            .path = argos_json_find_text (row, "path"),
             .scopes = s_scopes (row),
             .fn = handler->fn };
     }
@@ -110,7 +105,7 @@ argos_api_routes_table (const argos_api_routes_t *self)
 const char *
 argos_api_routes_id (const argos_api_routes_t *self, size_t index)
 {
-    return s_text (json_array_get (s_list (self), index), "id");
+    return argos_json_find_text (json_array_get (s_list (self), index), "id");
 }
 
 const json_t *
@@ -119,7 +114,7 @@ argos_api_routes_row (const argos_api_routes_t *self, const char *id)
     size_t index;
     json_t *row;
     json_array_foreach (s_list (self), index, row)
-        if (strcmp (s_text (row, "id"), id) == 0)
+        if (strcmp (argos_json_find_text (row, "id"), id) == 0)
             return row;
     return NULL;
 }
@@ -144,10 +139,11 @@ s_responses (const json_t *row)
     json_t *responses = json_object (), *shape;
     const char *status;
     json_object_foreach (json_object_get (row, "answers"), status, shape) {
-        json_t *response = json_pack ("{s:s}", "description", s_text (row, "summary"));
+        json_t *response =
+            json_pack ("{s:s}", "description", argos_json_find_text (row, "summary"));
         json_t *content = json_is_string (shape) ? s_content (json_string_value (shape)) : NULL;
-        if (content && s_text (row, "stream")) {
-            json_t *each = s_content (s_text (row, "stream"));
+        if (content && argos_json_find_text (row, "stream")) {
+            json_t *each = s_content (argos_json_find_text (row, "stream"));
             (void) json_object_set (
                 content, "text/event-stream", json_object_get (each, "application/json"));
             json_decref (each);
@@ -176,11 +172,11 @@ s_parameters (const char *path)
 static json_t *
 s_operation (const json_t *row)
 {
-    const char *request = s_text (row, "request");
-    json_t *operation =
-        json_pack ("{s:O,s:O,s:o,s:o,s:O}", "operationId", json_object_get (row, "id"), "summary",
-            json_object_get (row, "summary"), "parameters", s_parameters (s_text (row, "path")),
-            "responses", s_responses (row), "x-scopes", json_object_get (row, "scopes"));
+    const char *request = argos_json_find_text (row, "request");
+    json_t *operation = json_pack ("{s:O,s:O,s:o,s:o,s:O}", "operationId",
+        json_object_get (row, "id"), "summary", json_object_get (row, "summary"), "parameters",
+        s_parameters (argos_json_find_text (row, "path")), "responses", s_responses (row),
+        "x-scopes", json_object_get (row, "scopes"));
     if (s_scopes (row) == 0)
         (void) json_object_set_new (operation, "security", json_array ());
     if (request)
@@ -195,10 +191,10 @@ argos_api_routes_openapi (const argos_api_routes_t *self, const char *version)
     json_t *paths = json_object (), *row;
     size_t index;
     json_array_foreach (s_list (self), index, row) {
-        const char *path = s_text (row, "path");
+        const char *path = argos_json_find_text (row, "path");
         char method[16] = "";
-        for (size_t i = 0; i + 1 < sizeof method && s_text (row, "method")[i]; i++)
-            method[i] = (char) (s_text (row, "method")[i] | 0x20);
+        for (size_t i = 0; i + 1 < sizeof method && argos_json_find_text (row, "method")[i]; i++)
+            method[i] = (char) (argos_json_find_text (row, "method")[i] | 0x20);
         if (!json_object_get (paths, path))
             (void) json_object_set_new (paths, path, json_object ());
         (void) json_object_set_new (json_object_get (paths, path), method, s_operation (row));

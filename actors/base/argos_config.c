@@ -8,6 +8,7 @@
 #include "argos_access.h"
 #include "argos_allow.h"
 #include "argos_embedded.h"
+#include "argos_json_get.h"
 #include "argos_schema.h"
 #include "argos_secret.h"
 #include "argos_setting.h"
@@ -215,20 +216,6 @@ s_check_relations (const argos_config_t *config, check_t *check)
     return check->errors ? -1 : 0;
 }
 
-//  From the tree to plain fields
-
-static const char *
-s_text (const json_t *section, const char *name)
-{
-    return json_string_value (json_object_get (section, name));
-}
-
-static int64_t
-s_number (const json_t *section, const char *name)
-{
-    return json_integer_value (json_object_get (section, name));
-}
-
 static const char **
 s_list (const json_t *array)
 {
@@ -255,10 +242,11 @@ s_fill_limits (argos_config_t *config, argos_config_memory_t *memory, const json
     memory->limits = argos_config_must (calloc (count + 1, sizeof *memory->limits));
     for (size_t at = 0; at < count; at++) {
         const json_t *limit = json_array_get (list, at);
-        memory->limits[at] = (argos_config_service_t){ .service = s_text (limit, "service"),
-            .hold_max_ms = s_number (limit, "hold_max_ms"),
-            .max = s_number (limit, "max"),
-            .lane_max = s_number (limit, "lane_max") };
+        memory->limits[at] =
+            (argos_config_service_t){ .service = argos_json_find_text (limit, "service"),
+                .hold_max_ms = argos_json_int (limit, "hold_max_ms"),
+                .max = argos_json_int (limit, "max"),
+                .lane_max = argos_json_int (limit, "lane_max") };
     }
     config->service_limits = memory->limits;
     config->service_count = count;
@@ -271,10 +259,10 @@ s_fill_topics (argos_config_t *config, argos_config_memory_t *memory, const json
     memory->topics = argos_config_must (calloc (count + 1, sizeof *memory->topics));
     for (size_t at = 0; at < count; at++) {
         const json_t *rule = json_array_get (list, at);
-        memory->topics[at] = (argos_config_topic_t){ .match = s_text (rule, "match"),
-            .keep_ms = s_number (rule, "keep_ms"),
-            .keep_bytes = s_number (rule, "keep_bytes"),
-            .keep_entries = s_number (rule, "keep_entries") };
+        memory->topics[at] = (argos_config_topic_t){ .match = argos_json_find_text (rule, "match"),
+            .keep_ms = argos_json_int (rule, "keep_ms"),
+            .keep_bytes = argos_json_int (rule, "keep_bytes"),
+            .keep_entries = argos_json_int (rule, "keep_entries") };
     }
     config->topics = memory->topics;
     config->topic_count = count;

@@ -5,6 +5,8 @@
 
 #include "argos_memo.h"
 
+#include "argos_json_get.h"
+
 #include <regex.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -199,13 +201,6 @@ argos_memo_key (const json_t *source, char target[static ARGOS_MEMO_KEY_SIZE])
     return -1;
 }
 
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
-
 static json_t *
 s_state (size_t kind, const json_t *entries)
 {
@@ -299,10 +294,10 @@ s_put (size_t kind, json_t *entries, int64_t at, json_t *content, json_t *result
 static bool
 s_do (size_t kind, json_t *entries, const json_t *arguments, json_t *result)
 {
-    const char *action = s_text (arguments, "action");
+    const char *action = argos_json_text (arguments, "action");
     bool add = strcmp (action, "add") == 0, removes = strcmp (action, "remove") == 0;
-    json_t *content = s_trimmed (s_text (arguments, "content"));
-    json_t *old = s_trimmed (s_text (arguments, "old_text"));
+    json_t *content = s_trimmed (argos_json_text (arguments, "content"));
+    json_t *old = s_trimmed (argos_json_text (arguments, "old_text"));
     bool changed = false;
     if (!add && !removes && strcmp (action, "replace") != 0)
         s_fail (result, json_string ("`action` is add, replace or remove."));
@@ -347,7 +342,7 @@ s_is_ours (const json_t *value)
 json_t *
 argos_memo_apply (const json_t *value, const json_t *arguments, json_t **ret_result)
 {
-    const char *target = s_text (arguments, "target");
+    const char *target = argos_json_text (arguments, "target");
     json_t *record = NULL, *said = json_object ();
     size_t kind = 0;
     while (kind < KINDS && strcmp (target, s_kinds[kind].name) != 0)

@@ -4,6 +4,8 @@
 
 #include "argos_question.h"
 
+#include "argos_json_get.h"
+
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -109,12 +111,6 @@ argos_question_approval_options (bool only_once)
         "Always allow", "id", "deny", "label", "Deny");
 }
 
-static const char *
-s_text (const json_t *value, const char *name)
-{
-    return json_string_value (json_object_get (value, name));
-}
-
 static bool
 s_options_good (const json_t *options)
 {
@@ -123,8 +119,8 @@ s_options_good (const json_t *options)
     if (!json_is_array (options) || json_array_size (options) > ARGOS_QUESTION_OPTIONS)
         return false;
     json_array_foreach (options, i, option) {
-        const char *id = s_text (option, "id");
-        const char *label = s_text (option, "label");
+        const char *id = argos_json_find_text (option, "id");
+        const char *label = argos_json_find_text (option, "label");
         if (!id || !*id || strlen (id) >= ARGOS_QUESTION_OPTION || !label || !*label ||
             strlen (label) > 255)
             return false;
@@ -135,23 +131,23 @@ s_options_good (const json_t *options)
 bool
 argos_question_read (argos_question_t *self, const json_t *value)
 {
-    *self = (argos_question_t){ .id = s_text (value, "id"),
-        .kind = s_text (value, "kind"),
-        .session_id = s_text (value, "session_id"),
-        .run_id = s_text (value, "run_id"),
-        .call_id = s_text (value, "call_id"),
-        .tool = s_text (value, "tool"),
-        .text = s_text (value, "text"),
-        .hash = s_text (value, "hash"),
-        .grant = s_text (value, "grant"),
+    *self = (argos_question_t){ .id = argos_json_find_text (value, "id"),
+        .kind = argos_json_find_text (value, "kind"),
+        .session_id = argos_json_find_text (value, "session_id"),
+        .run_id = argos_json_find_text (value, "run_id"),
+        .call_id = argos_json_find_text (value, "call_id"),
+        .tool = argos_json_find_text (value, "tool"),
+        .text = argos_json_find_text (value, "text"),
+        .hash = argos_json_find_text (value, "hash"),
+        .grant = argos_json_find_text (value, "grant"),
         .options = json_object_get (value, "options"),
         .allowed = json_object_get (value, "allowed"),
         .source = json_object_get (value, "source"),
         .deadline = json_integer_value (json_object_get (value, "deadline")),
-        .state = s_text (value, "state"),
-        .choice = s_text (value, "choice"),
-        .answer = s_text (value, "answer"),
-        .by = s_text (value, "by") };
+        .state = argos_json_find_text (value, "state"),
+        .choice = argos_json_find_text (value, "choice"),
+        .answer = argos_json_find_text (value, "answer"),
+        .by = argos_json_find_text (value, "by") };
     return self->id && strlen (self->id) < ARGOS_QUESTION_ID && self->kind &&
            (strcmp (self->kind, "approval") == 0 || strcmp (self->kind, "clarify") == 0) &&
            self->session_id && strlen (self->session_id) <= 256 && self->run_id && self->call_id &&
@@ -184,16 +180,16 @@ argos_question_match (const argos_question_t *self, const char *text)
         return NULL;
     const char *sought = button ? option_id : text;
     json_array_foreach (self->options, i, option)
-        if (strcmp (s_text (option, "id"), sought) == 0)
-            return s_text (option, "id");
+        if (strcmp (argos_json_find_text (option, "id"), sought) == 0)
+            return argos_json_find_text (option, "id");
     if (button || strcmp (self->kind, "clarify") != 0)
         return NULL;
     size_t number = strspn (text, "0123456789") == strlen (text) && strlen (text) <= 2
                         ? strtoul (text, NULL, 10)
                         : 0;
     json_array_foreach (self->options, i, option)
-        if (i + 1 == number || strcasecmp (s_text (option, "label"), text) == 0)
-            return s_text (option, "id");
+        if (i + 1 == number || strcasecmp (argos_json_find_text (option, "label"), text) == 0)
+            return argos_json_find_text (option, "id");
     return NULL;
 }
 
@@ -223,7 +219,7 @@ argos_question_check (const argos_question_t *self, const char *by, const char *
     if (!s_allows (self, by))
         return ARGOS_QUESTION_STRANGER;
     json_array_foreach (self->options, i, option)
-        found = found || (choice && strcmp (s_text (option, "id"), choice) == 0);
+        found = found || (choice && strcmp (argos_json_find_text (option, "id"), choice) == 0);
     return found ? ARGOS_QUESTION_TAKE : ARGOS_QUESTION_NO_CHOICE;
 }
 
@@ -274,16 +270,17 @@ argos_question_prompt (const json_t *value, const char *reply_to)
     assert (good);
     (void) good;
     json_array_foreach (self.options, i, option)
-        json_array_append_new (options,
-            json_pack ("{s:o, s:O}", "id", json_sprintf ("%s:%s", self.id, s_text (option, "id")),
-                "label", json_object_get (option, "label")));
+        json_array_append_new (
+            options, json_pack ("{s:o, s:O}", "id",
+                         json_sprintf ("%s:%s", self.id, argos_json_find_text (option, "id")),
+                         "label", json_object_get (option, "label")));
     json_t *body = json_pack ("{s:s, s:s, s:s, s:s}", "op", i ? "prompt" : "send", "kind", "notice",
         "text", self.text, "run_id", self.run_id);
     if (i)
         json_object_set (body, "options", options);
     json_decref (options);
-    s_set (body, "chat_id", s_text (self.source, "chat_id"));
-    s_set (body, "thread_id", s_text (self.source, "thread_id"));
+    s_set (body, "chat_id", argos_json_find_text (self.source, "chat_id"));
+    s_set (body, "thread_id", argos_json_find_text (self.source, "thread_id"));
     s_set (body, "reply_to", reply_to);
     return body;
 }

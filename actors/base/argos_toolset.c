@@ -6,6 +6,7 @@
 #include "argos_toolset.h"
 
 #include "argos_embedded.h"
+#include "argos_json_get.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,25 +24,19 @@ struct argos_toolset {
     json_int_t generation; //  See argos_toolset_generation
 };
 
-static const char *
-s_text (const json_t *object, const char *member)
-{
-    const char *text = json_string_value (json_object_get (object, member));
-    return text ? text : "";
-}
-
 static void
 s_tell (argos_toolset_t *self, const json_t *tools)
 {
     size_t i;
     const json_t *tool;
     json_array_foreach (tools, i, tool) {
-        json_array_append_new (self->told,
-            json_pack ("{s:s, s:s, s:O}", "name", s_text (tool, "name"), "description",
-                s_text (tool, "description"), "parameters", json_object_get (tool, "parameters")));
+        json_array_append_new (
+            self->told, json_pack ("{s:s, s:s, s:O}", "name", argos_json_text (tool, "name"),
+                            "description", argos_json_text (tool, "description"), "parameters",
+                            json_object_get (tool, "parameters")));
         char *names = NULL;
         if (asprintf (&names, "%s%s%s", self->names ? self->names : "", self->names ? ", " : "",
-                s_text (tool, "name")) < 0)
+                argos_json_text (tool, "name")) < 0)
             abort ();
         free (self->names);
         self->names = names;
@@ -102,7 +97,7 @@ s_find (const json_t *tools, const char *name)
     size_t i;
     const json_t *tool;
     json_array_foreach (tools, i, tool)
-        if (strcmp (s_text (tool, "name"), name) == 0)
+        if (strcmp (argos_json_text (tool, "name"), name) == 0)
             return tool;
     return NULL;
 }
@@ -110,8 +105,8 @@ s_find (const json_t *tools, const char *name)
 static int
 s_compare (const void *one, const void *other)
 {
-    return strcmp (
-        s_text (*(json_t *const *) one, "name"), s_text (*(json_t *const *) other, "name"));
+    return strcmp (argos_json_text (*(json_t *const *) one, "name"),
+        argos_json_text (*(json_t *const *) other, "name"));
 }
 
 bool
@@ -121,8 +116,8 @@ argos_toolset_load (argos_toolset_t *self, const json_t *records)
     size_t i, count = 0;
     json_array_foreach (records, i, record) {
         json_t *value = json_object_get (record, "value");
-        const char *name = s_text (value, "name");
-        if (count < ARGOS_TOOLSET_MAX && strcmp (name, s_text (record, "key")) == 0 &&
+        const char *name = argos_json_text (value, "name");
+        if (count < ARGOS_TOOLSET_MAX && strcmp (name, argos_json_text (record, "key")) == 0 &&
             !s_find (self->own, name) && json_is_object (json_object_get (value, "parameters")))
             tools[count++] = value;
     }
@@ -183,7 +178,7 @@ argos_toolset_limited (const argos_toolset_t *self, const json_t *told)
     json_t *limited = json_array (), *row;
     size_t i;
     json_array_foreach (told, i, row) {
-        const json_t *tool = argos_toolset_find (self, s_text (row, "name"));
+        const json_t *tool = argos_toolset_find (self, argos_json_text (row, "name"));
         if (tool && !argos_toolset_flag (tool, "admin_only"))
             json_array_append (limited, row);
     }
@@ -212,7 +207,7 @@ argos_toolset_check (const json_t *offer, char *reason, size_t size)
         snprintf (reason, size, "an offer has a description and parameters");
         return false;
     }
-    if (strcmp (s_text (parameters, "type"), "object") != 0) {
+    if (strcmp (argos_json_text (parameters, "type"), "object") != 0) {
         snprintf (reason, size, "parameters is a JSON Schema of type object");
         return false;
     }
@@ -227,10 +222,10 @@ json_t *
 argos_toolset_value (const json_t *offer, const char *by)
 {
     static const char *const flags[] = { "admin_only", "idempotent", "parallel", "close" };
-    json_t *value =
-        json_pack ("{s:s, s:s, s:O, s:s, s:b}", "name", s_text (offer, "name"), "description",
-            s_text (offer, "description"), "parameters", json_object_get (offer, "parameters"),
-            "by", by, "mutates", !json_is_false (json_object_get (offer, "mutates")));
+    json_t *value = json_pack ("{s:s, s:s, s:O, s:s, s:b}", "name", argos_json_text (offer, "name"),
+        "description", argos_json_text (offer, "description"), "parameters",
+        json_object_get (offer, "parameters"), "by", by, "mutates",
+        !json_is_false (json_object_get (offer, "mutates")));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         json_object_set_new (value, flags[i], json_boolean (argos_toolset_flag (offer, flags[i])));
     return value;

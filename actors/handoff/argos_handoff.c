@@ -6,6 +6,7 @@
 #include "argos_handoff.h"
 
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_setting.h"
 
 #include <inttypes.h>
@@ -14,19 +15,6 @@
 
 #define LABEL_SIZE 9 //  Of an id, for people, with its end
 #define SERVICE "deliver."
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
-
-static json_int_t
-s_number (const json_t *object, const char *name)
-{
-    return json_integer_value (json_object_get (object, name));
-}
 
 //  ------------------------------------------------------------------------------------------------
 //  Where to
@@ -56,12 +44,13 @@ s_configured (const argos_handoff_case_t *self, const char *platform)
 json_t *
 argos_handoff_place (const argos_handoff_case_t *self, char reason[static ARGOS_HANDOFF_TEXT_SIZE])
 {
-    const char *platform = s_text (self->row, "platform"), *target = s_text (self->row, "target");
+    const char *platform = argos_json_text (self->row, "platform"),
+               *target = argos_json_text (self->row, "target");
     const json_t *home = json_object_get (json_object_get (self->home, "value"), "source");
     json_t *place = NULL;
     if (*target)
         place = json_pack ("{s:s, s:s}", "platform", platform, "chat_id", target);
-    else if (*s_text (home, "chat_id"))
+    else if (*argos_json_text (home, "chat_id"))
         place = json_deep_copy (home);
     else
         place = s_configured (self, platform);
@@ -75,16 +64,16 @@ argos_handoff_place (const argos_handoff_case_t *self, char reason[static ARGOS_
 bool
 argos_handoff_account (const argos_handoff_case_t *self, const json_t *place, char *target)
 {
-    const char *wanted = s_text (place, "account");
+    const char *wanted = argos_json_text (place, "account");
     char prefix[ARGOS_NAME_MAX + 1];
     size_t index;
     json_t *row;
-    int size = snprintf (prefix, sizeof prefix, SERVICE "%s.", s_text (place, "platform"));
+    int size = snprintf (prefix, sizeof prefix, SERVICE "%s.", argos_json_text (place, "platform"));
     *target = 0;
     json_array_foreach (json_object_get (self->status, "services"), index, row) {
-        const char *name = s_text (row, "name");
+        const char *name = argos_json_text (row, "name");
         if (size >= (int) sizeof prefix || strncmp (name, prefix, (size_t) size) != 0 ||
-            s_number (row, "workers") < 1 || (*wanted && strcmp (name + size, wanted) != 0))
+            argos_json_int (row, "workers") < 1 || (*wanted && strcmp (name + size, wanted) != 0))
             continue;
         if (!*target || strcmp (name + size, target) < 0)
             snprintf (target, ARGOS_NAME_MAX + 1, "%s", name + size);
@@ -97,9 +86,9 @@ argos_handoff_account (const argos_handoff_case_t *self, const json_t *place, ch
 static void
 s_label (const json_t *session, char *target, size_t size)
 {
-    const char *title = s_text (session, "title");
+    const char *title = argos_json_text (session, "title");
     char id[LABEL_SIZE];
-    argos_parts_cut (s_text (session, "id"), id, sizeof id);
+    argos_parts_cut (argos_json_text (session, "id"), id, sizeof id);
     argos_parts_cut (*title ? title : id, target, size);
     for (; *target; target++)
         if ((unsigned char) *target < 0x20 || *target == 0x7f)
@@ -121,19 +110,19 @@ argos_handoff_source (const argos_handoff_case_t *self, const json_t *place)
 {
     json_t *source = json_deep_copy (place);
     json_t *own = json_object_get (self->thread, "source");
-    const char *type = s_text (self->chat, "chat_type");
-    bool thread = *s_text (self->thread, "thread_id");
-    if (*type && !*s_text (source, "chat_type"))
+    const char *type = argos_json_text (self->chat, "chat_type");
+    bool thread = *argos_json_text (self->thread, "thread_id");
+    if (*type && !*argos_json_text (source, "chat_type"))
         json_object_set_new (source, "chat_type", json_string (type));
     if (thread) {
         json_object_set (source, "thread_id", json_object_get (self->thread, "thread_id"));
         json_object_set_new (source, "chat_type", json_string ("thread"));
-        if (*s_text (self->thread, "chat_id"))
+        if (*argos_json_text (self->thread, "chat_id"))
             json_object_set (source, "chat_id", json_object_get (self->thread, "chat_id"));
     }
-    else if (*s_text (self->chat, "thread_id") && !*s_text (source, "thread_id"))
+    else if (*argos_json_text (self->chat, "thread_id") && !*argos_json_text (source, "thread_id"))
         json_object_set (source, "thread_id", json_object_get (self->chat, "thread_id"));
-    if (!*s_text (source, "chat_type"))
+    if (!*argos_json_text (source, "chat_type"))
         json_object_set_new (source, "chat_type", json_string ("dm"));
     if (json_is_object (own)) {
         json_object_update (source, own);
@@ -147,8 +136,8 @@ bool
 argos_handoff_reachable (const argos_handoff_case_t *self, const json_t *source,
     char reason[static ARGOS_HANDOFF_TEXT_SIZE])
 {
-    const char *type = s_text (source, "chat_type");
-    bool known = *s_text (source, "user_id") || *s_text (source, "user_id_alt");
+    const char *type = argos_json_text (source, "chat_type");
+    bool known = *argos_json_text (source, "user_id") || *argos_json_text (source, "user_id_alt");
     bool nobody = strcmp (type, "channel") == 0; //  Its posts have no author
     if (known || nobody || strcmp (type, "dm") == 0 || argos_route_is_shared (source, self->policy))
         return true;
@@ -165,7 +154,8 @@ argos_handoff_reachable (const argos_handoff_case_t *self, const json_t *source,
 static void
 s_reason (const json_t *row, char target[static ARGOS_HANDOFF_REASON_SIZE])
 {
-    snprintf (target, ARGOS_HANDOFF_REASON_SIZE, "handoff:%.32s", s_text (row, "platform"));
+    snprintf (
+        target, ARGOS_HANDOFF_REASON_SIZE, "handoff:%.32s", argos_json_text (row, "platform"));
 }
 
 static void
@@ -179,7 +169,7 @@ s_idle (json_t *parts, const char *session)
 static bool
 s_lets_go (const json_t *route, const char *key)
 {
-    return strcmp (s_text (route, "key"), key) != 0 &&
+    return strcmp (argos_json_text (route, "key"), key) != 0 &&
            !json_is_true (json_object_get (route, "suspended"));
 }
 
@@ -190,7 +180,7 @@ argos_handoff_from (const argos_handoff_case_t *self, const char *key)
     json_t *route;
     json_array_foreach (json_object_get (self->routes, "routes"), index, route)
         if (s_lets_go (route, key))
-            return s_text (route, "key");
+            return argos_json_text (route, "key");
     return NULL;
 }
 
@@ -205,7 +195,7 @@ s_let_go (const argos_handoff_case_t *self, const char *key, json_t *parts)
     size_t index;
     s_reason (self->row, reason);
     json_array_foreach (json_object_get (self->routes, "routes"), index, route) {
-        const char *other = s_text (route, "key");
+        const char *other = argos_json_text (route, "key");
         if (!s_lets_go (route, key) || json_array_size (gone) == ARGOS_HANDOFF_ROUTES_MAX)
             continue;
         argos_parts_store_new (
@@ -226,22 +216,22 @@ s_carry (const argos_handoff_case_t *self, const char *key, json_t *turn, json_t
 {
     static const char *const names[] = { "model", "reasoning" };
     char record[ARGOS_ROUTE_RECORD_SIZE];
-    const char *session = s_text (self->row, "session_id");
+    const char *session = argos_json_text (self->row, "session_id");
     const json_t *here = json_object_get (self->setting, "value"), *there;
     there = json_object_get (self->there, "value");
-    bool own = strcmp (s_text (there, "session"), session) == 0;
+    bool own = strcmp (argos_json_text (there, "session"), session) == 0;
     const json_t *set = json_object_get (own ? there : here, "of");
-    if (!own && strcmp (s_text (here, "session"), session) != 0)
+    if (!own && strcmp (argos_json_text (here, "session"), session) != 0)
         return;
     json_t *of = json_object (), *chat = json_object_get (there, "chat");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (*s_text (set, names[i])) {
+        if (*argos_json_text (set, names[i])) {
             json_object_set (of, names[i], json_object_get (set, names[i]));
             json_object_set (turn, names[i], json_object_get (set, names[i]));
         }
     json_t *value = json_pack ("{s:s, s:O, s:o}", "session", session, "of", of, "chat",
         chat ? json_copy (chat) : json_object ());
-    if (*s_text (there, "session"))
+    if (*argos_json_text (there, "session"))
         json_object_set_new (value, "before",
             json_pack ("{s:O, s:O?}", "session", json_object_get (there, "session"), "of",
                 json_object_get (there, "of")));
@@ -249,7 +239,7 @@ s_carry (const argos_handoff_case_t *self, const char *key, json_t *turn, json_t
     if (!own && json_object_size (of))
         argos_parts_store_new (parts, "record.put",
             json_pack ("{s:s, s:s, s:O, s:I}", "space", "setting", "key", record, "value", value,
-                "version", s_number (self->there, "version")));
+                "version", argos_json_int (self->there, "version")));
     json_decref (of);
     json_decref (value);
 }
@@ -259,7 +249,7 @@ s_turn (const argos_handoff_case_t *self, const json_t *source, const char *key,
     json_t *parts)
 {
     char label[ARGOS_HANDOFF_NAME_SIZE], text[1024], service[ARGOS_NAME_MAX + 1];
-    const char *session = s_text (self->row, "session_id");
+    const char *session = argos_json_text (self->row, "session_id");
     s_label (self->session, label, sizeof label);
     snprintf (text, sizeof text,
         "[This conversation, \"%s\", has just been handed over from the command line to this chat; "
@@ -281,12 +271,13 @@ s_turn (const argos_handoff_case_t *self, const json_t *source, const char *key,
 static void
 s_check (const argos_handoff_case_t *self, const char *run, json_t *gone, json_t *parts)
 {
-    const char *session = s_text (self->row, "session_id");
+    const char *session = argos_json_text (self->row, "session_id");
     char id[ARGOS_ID_MAX + 1];
     snprintf (id, sizeof id, "check.%s", run);
-    json_t *body = json_pack ("{s:I, s:I, s:s, s:s, s:s, s:o}", "id", s_number (self->row, "id"),
-        "epoch", s_number (self->row, "epoch"), "session_id", session, "run_id", run, "platform",
-        s_text (self->row, "platform"), "routes", gone);
+    json_t *body =
+        json_pack ("{s:I, s:I, s:s, s:s, s:s, s:o}", "id", argos_json_int (self->row, "id"),
+            "epoch", argos_json_int (self->row, "epoch"), "session_id", session, "run_id", run,
+            "platform", argos_json_text (self->row, "platform"), "routes", gone);
     json_array_append_new (
         parts, json_pack ("{s:s, s:s, s:s, s:s, s:b, s:o}", "type", "handoff.check", "to",
                    "service:handoff", "id", id, "key", run, "durable", 1, "body", body));
@@ -298,7 +289,7 @@ static void
 s_notice (const argos_handoff_case_t *self, const json_t *source, const char *run, json_t *parts)
 {
     char text[ARGOS_HANDOFF_TEXT_SIZE], label[ARGOS_HANDOFF_NAME_SIZE], id[ARGOS_ID_MAX + 1];
-    if (*s_text (self->thread, "thread_id"))
+    if (*argos_json_text (self->thread, "thread_id"))
         return;
     s_label (self->session, label, sizeof label);
     snprintf (id, sizeof id, "%s.handoff", run);
@@ -313,26 +304,26 @@ argos_handoff_parts (const argos_handoff_case_t *self, const json_t *source)
 {
     char key[ARGOS_ROUTE_KEY_MAX + 1], number[64], digest[ARGOS_DIGEST_SIZE],
         run[ARGOS_RUN_ID_SIZE];
-    const char *session = s_text (self->row, "session_id");
+    const char *session = argos_json_text (self->row, "session_id");
     const json_t *route = json_object_get (self->route, "route");
-    const char *other = s_text (route, "session_id");
+    const char *other = argos_json_text (route, "session_id");
     json_t *parts = json_array ();
     argos_route_key (source, self->policy, key, sizeof key);
-    snprintf (number, sizeof number, "%" PRId64 ".%" PRId64, (int64_t) s_number (self->row, "id"),
-        (int64_t) s_number (self->row, "epoch"));
+    snprintf (number, sizeof number, "%" PRId64 ".%" PRId64,
+        (int64_t) argos_json_int (self->row, "id"), (int64_t) argos_json_int (self->row, "epoch"));
     argos_parts_digest ("handoff", number, digest);
     snprintf (run, sizeof run, "run_%.32s", digest);
     argos_parts_store_new (parts, "expect",
-        json_pack (
-            "{s:s, s:s, s:I}", "row", "route", "key", key, "version", s_number (route, "version")));
+        json_pack ("{s:s, s:s, s:I}", "row", "route", "key", key, "version",
+            argos_json_int (route, "version")));
     s_idle (parts, session);
     if (*other && strcmp (other, session) != 0)
         s_idle (parts, other);
     if (json_object_get (self->session, "ended_at"))
         argos_parts_store_new (parts, "session.reopen", json_pack ("{s:s}", "id", session));
     argos_parts_store_new (parts, "handoff.complete",
-        json_pack ("{s:I, s:I, s:s, s:O}", "id", s_number (self->row, "id"), "epoch",
-            s_number (self->row, "epoch"), "key", key, "source", source));
+        json_pack ("{s:I, s:I, s:s, s:O}", "id", argos_json_int (self->row, "id"), "epoch",
+            argos_json_int (self->row, "epoch"), "key", key, "source", source));
     json_t *gone = s_let_go (self, key, parts);
     s_notice (self, source, run, parts);
     s_turn (self, source, key, run, parts);
@@ -348,8 +339,8 @@ argos_handoff_failed (const argos_handoff_case_t *self, bool claimed, const char
 {
     json_t *parts = json_array ();
     argos_parts_store_new (parts, "handoff.fail",
-        json_pack ("{s:I, s:I, s:s, s:[s]}", "id", s_number (self->row, "id"), "epoch",
-            s_number (self->row, "epoch"), "error", error, "states",
+        json_pack ("{s:I, s:I, s:s, s:[s]}", "id", argos_json_int (self->row, "id"), "epoch",
+            argos_json_int (self->row, "epoch"), "error", error, "states",
             claimed ? "running" : "pending"));
     return parts;
 }
@@ -358,15 +349,15 @@ argos_handoff_verdict_t
 argos_handoff_outcome (
     const json_t *run, const json_t *delivery, char reason[static ARGOS_HANDOFF_TEXT_SIZE])
 {
-    const char *state = s_text (run, "state"), *sent = s_text (delivery, "state");
-    const char *error = s_text (run, "error");
+    const char *state = argos_json_text (run, "state"), *sent = argos_json_text (delivery, "state");
+    const char *error = argos_json_text (run, "error");
     *reason = 0;
     if (strcmp (state, "failed") == 0 || strcmp (state, "cancelled") == 0)
         snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE, "the turn at the destination was not done: %s",
             *error ? error : state);
     else if (strcmp (state, "completed") == 0 && strcmp (sent, "refused") == 0)
         snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE, "the adapter could not send there: %s",
-            *s_text (delivery, "error") ? s_text (delivery, "error") : "refused");
+            *argos_json_text (delivery, "error") ? argos_json_text (delivery, "error") : "refused");
     if (*reason)
         return ARGOS_HANDOFF_BAD;
     bool over = strcmp (sent, "sent") == 0 || strcmp (sent, "unknown") == 0;
@@ -382,16 +373,16 @@ argos_handoff_undo (const json_t *body, const char *error)
     size_t index;
     s_reason (body, reason);
     argos_parts_store_new (parts, "handoff.fail",
-        json_pack ("{s:I, s:I, s:s, s:[s]}", "id", s_number (body, "id"), "epoch",
-            s_number (body, "epoch"), "error", error, "states", "completed"));
+        json_pack ("{s:I, s:I, s:s, s:[s]}", "id", argos_json_int (body, "id"), "epoch",
+            argos_json_int (body, "epoch"), "error", error, "states", "completed"));
     snprintf (text, sizeof text,
         "The handoff to %s has failed: %s. The conversation goes on here as before.",
-        s_text (body, "platform"), error);
+        argos_json_text (body, "platform"), error);
     json_array_foreach (json_object_get (body, "routes"), index, route) {
-        const char *key = s_text (route, "key");
+        const char *key = argos_json_text (route, "key");
         argos_parts_store_new (parts, "route.suspend",
             json_pack ("{s:s, s:s, s:b}", "key", key, "reason", reason, "on", 0));
-        snprintf (id, sizeof id, "%s.undo%zu", s_text (body, "run_id"), index);
+        snprintf (id, sizeof id, "%s.undo%zu", argos_json_text (body, "run_id"), index);
         argos_parts_deliver (parts, json_object_get (route, "source"), id, "notice", text, NULL);
     }
     return parts;

@@ -2,33 +2,29 @@
 
 #include "argos_handoff_priv.h"
 
+#include "argos_json_get.h"
+
 #include <string.h>
 
 #define LEASE_MS 60000 //  Longer than any step
 
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
-
 json_t *
 job_ask_session (const job_t *self)
 {
-    return json_pack ("{s:s}", "id", s_text (self->body, "session_id"));
+    return json_pack ("{s:s}", "id", argos_json_text (self->body, "session_id"));
 }
 
 json_t *
 job_ask_row (const job_t *self)
 {
-    return json_pack ("{s:s}", "session_id", s_text (self->body, "session_id"));
+    return json_pack ("{s:s}", "session_id", argos_json_text (self->body, "session_id"));
 }
 
 json_t *
 job_ask_home (const job_t *self)
 {
-    return json_pack ("{s:s, s:s}", "space", "home", "key", s_text (job_row (self), "platform"));
+    return json_pack (
+        "{s:s, s:s}", "space", "home", "key", argos_json_text (job_row (self), "platform"));
 }
 
 json_t *
@@ -41,8 +37,8 @@ job_ask_nothing (const job_t *self)
 json_t *
 job_ask_lane (const job_t *self)
 {
-    return json_pack (
-        "{s:s, s:s, s:b}", "service", "turn", "key", s_text (self->body, "session_id"), "brief", 1);
+    return json_pack ("{s:s, s:s, s:b}", "service", "turn", "key",
+        argos_json_text (self->body, "session_id"), "brief", 1);
 }
 
 json_t *
@@ -65,7 +61,7 @@ json_t *
 job_ask_chat (const job_t *self)
 {
     json_t *body = json_pack ("{s:O}", "chat_id", json_object_get (self->place, "chat_id"));
-    if (*s_text (self->place, "thread_id"))
+    if (*argos_json_text (self->place, "thread_id"))
         json_object_set (body, "thread_id", json_object_get (self->place, "thread_id"));
     return body;
 }
@@ -91,8 +87,8 @@ job_ask_route (const job_t *self)
 json_t *
 job_ask_routes (const job_t *self)
 {
-    return json_pack ("{s:s, s:i}", "session_id", s_text (self->body, "session_id"), "limit",
-        ARGOS_HANDOFF_ROUTES_MAX);
+    return json_pack ("{s:s, s:i}", "session_id", argos_json_text (self->body, "session_id"),
+        "limit", ARGOS_HANDOFF_ROUTES_MAX);
 }
 
 //  The record of settings of a conversation; of none there is none.
@@ -125,11 +121,11 @@ job_ask_there (const job_t *self)
 json_t *
 job_ask_run (const job_t *self)
 {
-    return json_pack ("{s:s}", "run_id", s_text (self->body, "run_id"));
+    return json_pack ("{s:s}", "run_id", argos_json_text (self->body, "run_id"));
 }
 
 json_t *
 job_ask_delivery (const job_t *self)
 {
-    return json_pack ("{s:s+}", "id", s_text (self->body, "run_id"), ".answer");
+    return json_pack ("{s:s+}", "id", argos_json_text (self->body, "run_id"), ".answer");
 }

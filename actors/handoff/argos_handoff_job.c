@@ -5,6 +5,7 @@
 //  answer is in the table; everything that decides is in argos_handoff.
 
 #include "argos_handoff_priv.h"
+#include "argos_json_get.h"
 #include "argos_log.h"
 
 #include <stdio.h>
@@ -38,13 +39,6 @@ job_case (const job_t *self)
         .setting = json_object_get (self->facts[STEP_SETTING], "record"),
         .there = json_object_get (self->facts[STEP_THERE], "record"),
         .policy = &self->handoff->policy };
-}
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
 }
 
 json_t *
@@ -90,8 +84,8 @@ s_park (job_t *self, int64_t delay_ms)
 static void
 s_tell (const job_t *self, const char *state, const char *error)
 {
-    json_t *body = json_pack ("{s:s, s:s, s:s}", "session_id", s_text (self->body, "session_id"),
-        "state", state, "error", error);
+    json_t *body = json_pack ("{s:s, s:s, s:s}", "session_id",
+        argos_json_text (self->body, "session_id"), "state", state, "error", error);
     argos_peer_part_t part = {
         .type = "handoff.changed", .to = "topic:handoff.events", .body = body
     };
@@ -141,7 +135,7 @@ s_fail (job_t *self, const char *reason)
 {
     const argos_handoff_case_t facts = job_case (self);
     argos_log (ARGOS_LOG_WARN, self->handoff->name, "handoff failed", "session=%s reason=\"%s\"",
-        s_text (self->body, "session_id"), reason);
+        argos_json_text (self->body, "session_id"), reason);
     if (reason != self->reason)
         snprintf (self->reason, sizeof self->reason, "%s", reason);
     self->last = true;
@@ -157,7 +151,7 @@ s_ended (job_t *self)
     else if (self->step == STEP_UNDO && self->last)
         s_tell (self, "failed", self->reason);
     argos_log (ARGOS_LOG_INFO, self->handoff->name, check ? "handoff checked" : "handoff",
-        "session=%s state=%s", s_text (self->body, "session_id"),
+        "session=%s state=%s", argos_json_text (self->body, "session_id"),
         self->step == STEP_DONE ? "completed"
         : self->last            ? "failed"
                                 : "over");
@@ -219,7 +213,7 @@ s_next (job_t *self, step_t step)
 static void
 s_took_row (job_t *self)
 {
-    const char *state = s_text (job_row (self), "state");
+    const char *state = argos_json_text (job_row (self), "state");
     if (strcmp (state, "running") == 0)
         s_park (self, AGAIN_MS); //  Another one has it, or had it
     else if (strcmp (state, "pending") == 0)
@@ -253,7 +247,7 @@ s_took_status (job_t *self)
 {
     const argos_handoff_case_t facts = job_case (self);
     char account[ARGOS_NAME_MAX + 1], reason[ARGOS_HANDOFF_TEXT_SIZE];
-    const char *platform = s_text (facts.row, "platform");
+    const char *platform = argos_json_text (facts.row, "platform");
     if (argos_handoff_account (&facts, self->place, account)) {
         json_object_set_new (self->place, "account", json_string (account));
         snprintf (self->to, sizeof self->to, "service:deliver.%.32s.%.60s", platform, account);
@@ -285,7 +279,7 @@ s_took_claim (job_t *self)
     json_object_set_new (
         row, "epoch", json_integer (json_integer_value (json_object_get (row, "epoch")) + 1));
     s_tell (self, "running", "");
-    s_next (self, *s_text (self->place, "chat_type") ? STEP_SENT : STEP_CHAT);
+    s_next (self, *argos_json_text (self->place, "chat_type") ? STEP_SENT : STEP_CHAT);
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include "argos_job.h"
 
+#include "argos_json_get.h"
 #include "argos_utf8.h"
 
 #include <ctype.h>
@@ -155,33 +156,23 @@ argos_job_record (const argos_job_t *self)
     return value;
 }
 
-static const char *
-s_text (const json_t *value, const char *name)
-{
-    return json_string_value (json_object_get (value, name));
-}
-
-static int64_t
-s_number (const json_t *value, const char *name)
-{
-    return json_integer_value (json_object_get (value, name));
-}
-
 argos_job_t *
 argos_job_load (const json_t *value)
 {
     char id[ARGOS_JOB_ID_SIZE];
-    const char *status = s_text (value, "status");
-    if (!s_text (value, "id") || !argos_job_id (s_text (value, "id"), id) || !status)
+    const char *status = argos_json_find_text (value, "status");
+    if (!argos_json_find_text (value, "id") ||
+        !argos_job_id (argos_json_find_text (value, "id"), id) || !status)
         return NULL;
-    argos_job_t *self = argos_job_new (id, s_text (value, "session_id"), s_text (value, "owner"),
-        s_text (value, "run_id"), s_text (value, "command"));
+    argos_job_t *self = argos_job_new (id, argos_json_find_text (value, "session_id"),
+        argos_json_find_text (value, "owner"), argos_json_find_text (value, "run_id"),
+        argos_json_find_text (value, "command"));
     free (self->workdir);
     free (self->followup);
     free (self->node);
-    self->node = s_copy (s_text (value, "node"));
-    self->workdir = s_copy (s_text (value, "workdir"));
-    self->followup = s_copy (s_text (value, "followup"));
+    self->node = s_copy (argos_json_find_text (value, "node"));
+    self->workdir = s_copy (argos_json_find_text (value, "workdir"));
+    self->followup = s_copy (argos_json_find_text (value, "followup"));
     for (size_t i = 0; i < sizeof s_status / sizeof *s_status; i++)
         if (strcmp (status, s_status[i]) == 0)
             self->status = (argos_job_status_t) i;
@@ -191,15 +182,15 @@ argos_job_load (const json_t *value)
     self->started = !json_is_true (json_object_get (value, "not_started"));
     self->followed_up = json_is_true (json_object_get (value, "followed_up"));
     self->notify = json_is_true (json_object_get (value, "notify"));
-    self->round = (int) s_number (value, "round");
-    self->exit_code = (int) s_number (value, "exit_code");
-    self->number = (int) s_number (value, "signal");
-    self->started_at = s_number (value, "started_at");
-    self->ended_at = s_number (value, "ended_at");
-    self->max_runtime_s = s_number (value, "max_runtime_s");
-    self->total = s_number (value, "output_bytes");
-    self->dropped = s_number (value, "output_dropped");
-    self->left = s_number (value, "left");
+    self->round = (int) argos_json_int (value, "round");
+    self->exit_code = (int) argos_json_int (value, "exit_code");
+    self->number = (int) argos_json_int (value, "signal");
+    self->started_at = argos_json_int (value, "started_at");
+    self->ended_at = argos_json_int (value, "ended_at");
+    self->max_runtime_s = argos_json_int (value, "max_runtime_s");
+    self->total = argos_json_int (value, "output_bytes");
+    self->dropped = argos_json_int (value, "output_dropped");
+    self->left = argos_json_int (value, "left");
     const json_t *survivors = json_object_get (value, "survivors");
     for (size_t i = 0; i < ARGOS_JOB_SURVIVORS; i++)
         self->survivors[i] = (int) json_integer_value (json_array_get (survivors, i));

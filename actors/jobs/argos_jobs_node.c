@@ -6,6 +6,8 @@
 
 #include "argos_jobs_priv.h"
 
+#include "argos_json_get.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,12 +96,6 @@ jobs_pass_on (jobs_t *self, const asker_t *asker, const char *node, const char *
 
 static void s_page (look_t *self);
 
-static const char *
-s_text (const json_t *body, const char *name)
-{
-    return json_string_value (json_object_get (body, name));
-}
-
 //  The newest of both, as many as were asked for.
 
 static void
@@ -107,7 +103,8 @@ s_merge (look_t *self)
 {
     const json_t *limit = json_object_get (self->body, "limit");
     size_t max = limit ? (size_t) json_integer_value (limit) : 100;
-    const char *session = s_text (self->body, "session_id"), *owner = s_text (self->body, "owner");
+    const char *session = argos_json_find_text (self->body, "session_id"),
+               *owner = argos_json_find_text (self->body, "owner");
     size_t at = 0;
     //  Both are in order of their starts; the table begins with the oldest
     for (const argos_job_t *job = self->others.list ? self->others.list->prev : NULL; job;
@@ -130,9 +127,10 @@ s_merge (look_t *self)
 static void
 s_find (look_t *self)
 {
-    const char *id = s_text (self->body, "id");
-    argos_job_t *job = argos_jobs_find (
-        &self->others, id, s_text (self->body, "session_id"), s_text (self->body, "owner"));
+    const char *id = argos_json_find_text (self->body, "id");
+    argos_job_t *job =
+        argos_jobs_find (&self->others, id, argos_json_find_text (self->body, "session_id"),
+            argos_json_find_text (self->body, "owner"));
     if (job)
         jobs_pass_on (self->jobs, &self->asker, job->node, self->type, json_incref (self->body));
     else
@@ -160,7 +158,7 @@ s_on_page (void *arg, const argos_peer_answer_t *answer)
             argos_jobs_add (&self->others, job);
         else
             argos_job_destroy (&job);
-        snprintf (self->after, sizeof self->after, "%s", s_text (record, "key"));
+        snprintf (self->after, sizeof self->after, "%s", argos_json_find_text (record, "key"));
     }
     if (self->jobs->stopping)
         s_end (self);

@@ -6,6 +6,7 @@
 
 #include "argos_jobs_priv.h"
 
+#include "argos_json_get.h"
 #include "argos_parts.h"
 
 #include <stdio.h>
@@ -210,23 +211,16 @@ s_read (start_t *start, const char *type, const char *name, const char *value)
     return true;
 }
 
-static const char *
-s_text (const json_t *body, const char *name)
-{
-    const char *text = json_string_value (json_object_get (body, name));
-    return text ? text : "";
-}
-
 static argos_job_t *
 s_job (jobs_t *self, const json_t *body, const char *id, const char *owner)
 {
     const json_t *notify = json_object_get (body, "notify");
     const json_t *runtime = json_object_get (body, "max_runtime_s");
-    const char *input = s_text (body, "input");
-    argos_job_t *job = argos_job_new (
-        id, s_text (body, "session_id"), owner, s_text (body, "run_id"), s_text (body, "command"));
+    const char *input = argos_json_text (body, "input");
+    argos_job_t *job = argos_job_new (id, argos_json_text (body, "session_id"), owner,
+        argos_json_text (body, "run_id"), argos_json_text (body, "command"));
     free (job->workdir);
-    job->workdir = strdup (s_text (body, "workdir"));
+    job->workdir = strdup (argos_json_text (body, "workdir"));
     if (!job->workdir)
         abort ();
     job->notify = !notify || json_is_true (notify);
@@ -277,7 +271,7 @@ s_refuse (
 static void
 s_id (const json_t *body, const char *from, const char *id, char target[static ARGOS_DIGEST_SIZE])
 {
-    const char *own = s_text (body, "id");
+    const char *own = argos_json_text (body, "id");
     argos_parts_digest (from, id, target);
     if (argos_job_id (own, target))
         return;
@@ -290,8 +284,8 @@ jobs_start (jobs_t *self, const json_t *body, const asker_t *asker, const char *
 {
     char name[ARGOS_DIGEST_SIZE], base[ARGOS_NAME_MAX + 1];
     argos_job_t *drop;
-    const char *problem = argos_job_problem (body), *session = s_text (body, "session_id");
-    const char *owner = s_text (body, "owner");
+    const char *problem = argos_job_problem (body), *session = argos_json_text (body, "session_id");
+    const char *owner = argos_json_text (body, "owner");
     s_id (body, from, id, name);
     argos_name_base (from, base);
     argos_job_t *known = jobs_find (self, name);

@@ -6,6 +6,7 @@
 #include "argos_asks.h"
 
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_memo.h"
 
 #include <stdio.h>
@@ -36,12 +37,6 @@ struct ticket {
     json_t *messages;              //  Read so far
     int pages;                     //  How many pages
 };
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    return json_string_value (json_object_get (object, name));
-}
 
 static void
 s_end (ticket_t *self, json_t *result)
@@ -122,7 +117,7 @@ s_todo_summary (const json_t *todos)
         size_t i;
         const json_t *todo;
         json_array_foreach (todos, i, todo)
-            count += strcmp (s_text (todo, "status"), s_states[k]) == 0 ? 1 : 0;
+            count += strcmp (argos_json_find_text (todo, "status"), s_states[k]) == 0 ? 1 : 0;
         json_object_set_new (summary, s_states[k], json_integer (count));
     }
     return summary;
@@ -131,8 +126,9 @@ s_todo_summary (const json_t *todos)
 static bool
 s_is_todo (const json_t *todo)
 {
-    const char *id = s_text (todo, "id"), *content = s_text (todo, "content");
-    const char *status = s_text (todo, "status");
+    const char *id = argos_json_find_text (todo, "id"),
+               *content = argos_json_find_text (todo, "content");
+    const char *status = argos_json_find_text (todo, "status");
     for (size_t i = 0; id && *id && strlen (id) <= 64 && content && *content && status && i < 4;
          i++)
         if (strcmp (status, s_states[i]) == 0)
@@ -157,7 +153,8 @@ argos_asks_todo (json_t *old, const json_t *given, bool merge, char *reason, siz
         }
         bool known = false;
         json_array_foreach (todos, k, other)
-            if (strcmp (s_text (other, "id"), s_text (todo, "id")) == 0) {
+            if (strcmp (argos_json_find_text (other, "id"), argos_json_find_text (todo, "id")) ==
+                0) {
                 json_array_set (todos, k, todo);
                 known = true;
                 break;
@@ -203,7 +200,7 @@ s_todo_read (ticket_t *self, const json_t *body)
     else
         s_ask (self, "store", "record.put",
             json_pack ("{s:s, s:s, s:{s:O}}", "space", TODO_SPACE, "key",
-                s_text (self->body, "session_id"), "value", "todos", self->messages),
+                argos_json_find_text (self->body, "session_id"), "value", "todos", self->messages),
             s_todo_stored);
 }
 
@@ -211,7 +208,8 @@ static void
 s_todo (ticket_t *self)
 {
     s_ask (self, "store", "record.get",
-        json_pack ("{s:s, s:s}", "space", TODO_SPACE, "key", s_text (self->body, "session_id")),
+        json_pack ("{s:s, s:s}", "space", TODO_SPACE, "key",
+            argos_json_find_text (self->body, "session_id")),
         s_todo_read);
 }
 
@@ -271,7 +269,7 @@ s_memo (ticket_t *self)
 static json_t *
 s_message (const json_t *row)
 {
-    const char *text = s_text (row, "content");
+    const char *text = argos_json_find_text (row, "content");
     json_t *message = json_object ();
     json_object_set (message, "id", json_object_get (row, "id"));
     json_object_set (message, "role", json_object_get (row, "role"));
@@ -303,9 +301,10 @@ s_scroll_tell (ticket_t *self)
     json_t *list = json_array ();
     for (size_t i = from; i < to; i++)
         json_array_append_new (list, s_message (json_array_get (self->messages, i)));
-    s_end (self, json_pack ("{s:s, s:o, s:I, s:I}", "session_id",
-                     s_text (self->arguments, "session_id"), "messages", list, "messages_before",
-                     (json_int_t) from, "messages_after", (json_int_t) (count - to)));
+    s_end (self,
+        json_pack ("{s:s, s:o, s:I, s:I}", "session_id",
+            argos_json_find_text (self->arguments, "session_id"), "messages", list,
+            "messages_before", (json_int_t) from, "messages_after", (json_int_t) (count - to)));
 }
 
 static void
@@ -320,8 +319,9 @@ s_scroll_page (ticket_t *self, const json_t *body)
         s_scroll_tell (self);
     else
         s_ask (self, "store", "session.load",
-            json_pack ("{s:s, s:s, s:O}", "id", s_text (self->arguments, "session_id"), "owner",
-                self->owner, "after", json_object_get (last, "id")),
+            json_pack ("{s:s, s:s, s:O}", "id",
+                argos_json_find_text (self->arguments, "session_id"), "owner", self->owner, "after",
+                json_object_get (last, "id")),
             s_scroll_page);
 }
 
@@ -348,12 +348,13 @@ s_discovered (ticket_t *self, const json_t *body)
     json_t *list = json_array (), *seen = json_object (), *hit;
     size_t limit = (size_t) s_number (self, "limit", 3, 1, 10), i;
     json_array_foreach (json_object_get (body, "hits"), i, hit) {
-        const char *session = s_text (hit, "session_id"), *role = s_text (hit, "role");
+        const char *session = argos_json_find_text (hit, "session_id"),
+                   *role = argos_json_find_text (hit, "role");
         bool told = role && (strcmp (role, "user") == 0 || strcmp (role, "assistant") == 0 ||
-                                s_text (self->arguments, "role_filter"));
+                                argos_json_find_text (self->arguments, "role_filter"));
         if (!session || !told || json_object_get (seen, session) ||
             json_array_size (list) == limit ||
-            strcmp (session, s_text (self->body, "session_id")) == 0)
+            strcmp (session, argos_json_find_text (self->body, "session_id")) == 0)
             continue;
         json_object_set_new (seen, session, json_true ());
         json_t *row = json_pack ("{s:s, s:O, s:O, s:O, s:s, s:O}", "session_id", session, "when",
@@ -374,10 +375,10 @@ s_discovered (ticket_t *self, const json_t *body)
 static void
 s_search_owned (ticket_t *self, const json_t *body)
 {
-    const char *owner = s_text (json_object_get (body, "session"), "owner");
-    const char *query = s_text (self->arguments, "query");
-    const char *session = s_text (self->arguments, "session_id");
-    const char *role = s_text (self->arguments, "role_filter");
+    const char *owner = argos_json_find_text (json_object_get (body, "session"), "owner");
+    const char *query = argos_json_find_text (self->arguments, "query");
+    const char *session = argos_json_find_text (self->arguments, "session_id");
+    const char *role = argos_json_find_text (self->arguments, "role_filter");
     snprintf (self->owner, sizeof self->owner, "%s", owner ? owner : "");
     if (!*self->owner)
         s_fail (self, "This session has no owner whose sessions could be searched.");
@@ -402,7 +403,7 @@ static void
 s_search (ticket_t *self)
 {
     s_ask (self, "store", "session.get",
-        json_pack ("{s:s}", "id", s_text (self->body, "session_id")), s_search_owned);
+        json_pack ("{s:s}", "id", argos_json_find_text (self->body, "session_id")), s_search_owned);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -426,9 +427,9 @@ s_listed (ticket_t *self, const json_t *body)
 static void
 s_send (ticket_t *self)
 {
-    const char *action = s_text (self->arguments, "action");
-    const char *target = s_text (self->arguments, "target");
-    const char *message = s_text (self->arguments, "message");
+    const char *action = argos_json_find_text (self->arguments, "action");
+    const char *target = argos_json_find_text (self->arguments, "target");
+    const char *message = argos_json_find_text (self->arguments, "message");
     json_t *source = json_object_get (self->body, "source");
     if (action && strcmp (action, "list") == 0)
         s_ask (self, "actor:gateway", "channel.list", NULL, s_listed);
@@ -464,7 +465,7 @@ bool
 argos_asks_take (argos_peer_t *peer, const argos_peer_msg_t *msg, const argos_toolset_t *set,
     const bool *stopping)
 {
-    const char *name = s_text (msg->body, "name");
+    const char *name = argos_json_find_text (msg->body, "name");
     for (size_t i = 0; name && i < sizeof s_rows / sizeof *s_rows; i++) {
         if (strcmp (s_rows[i].name, name) != 0)
             continue;

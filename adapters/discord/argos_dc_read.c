@@ -7,6 +7,7 @@
 #include "argos_dc_read.h"
 
 #include "argos_edit.h"
+#include "argos_json_get.h"
 #include "argos_setting.h"
 #include "argos_text.h"
 #include "argos_unit.h"
@@ -18,13 +19,6 @@
 #define TEXT_MAX 262144 //  Bytes of a text
 #define NAME_BYTES 255  //  Of a name
 #define THREAD_NAME 80  //  Characters of the name of a thread
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
 
 static void
 s_put (json_t *object, const char *name, const char *text, size_t max)
@@ -56,8 +50,8 @@ s_channel (const argos_dc_who_t *who, const char *id)
 const char *
 argos_dc_read_needs (const json_t *event, const argos_dc_who_t *who)
 {
-    const char *id = s_text (event, "channel_id");
-    if (!*s_text (event, "guild_id") || !*id || s_channel (who, id))
+    const char *id = argos_json_text (event, "channel_id");
+    if (!*argos_json_text (event, "guild_id") || !*id || s_channel (who, id))
         return "";
     return id;
 }
@@ -69,11 +63,13 @@ argos_dc_read_needs (const json_t *event, const argos_dc_who_t *who)
 static json_t *
 s_source (const json_t *event, const argos_dc_who_t *who, const json_t *user, const char *thread)
 {
-    const char *id = s_text (event, "channel_id"), *guild = s_text (event, "guild_id");
+    const char *id = argos_json_text (event, "channel_id"),
+               *guild = argos_json_text (event, "guild_id");
     const json_t *channel = s_channel (who, id), *member = json_object_get (event, "member");
     bool in_thread = argos_dc_is_thread (channel);
-    const char *chat =
-        in_thread && *s_text (channel, "parent_id") ? s_text (channel, "parent_id") : id;
+    const char *chat = in_thread && *argos_json_text (channel, "parent_id")
+                           ? argos_json_text (channel, "parent_id")
+                           : id;
     const char *type = !*guild ? "dm" : in_thread || *thread ? "thread" : "group";
     json_t *source = json_pack ("{s:s,s:s,s:s,s:s}", "platform", "discord", "account", who->account,
         "chat_type", type, "chat_id", chat);
@@ -81,15 +77,16 @@ s_source (const json_t *event, const argos_dc_who_t *who, const json_t *user, co
     if (in_thread || *thread)
         s_put (source, "parent_chat_id", chat, NAME_BYTES);
     s_put (source, "scope_id", guild, NAME_BYTES);
-    s_put (source, "user_id", s_text (user, "id"), NAME_BYTES);
-    const char *nick = s_text (member, "nick"), *global = s_text (user, "global_name");
+    s_put (source, "user_id", argos_json_text (user, "id"), NAME_BYTES);
+    const char *nick = argos_json_text (member, "nick"),
+               *global = argos_json_text (user, "global_name");
     s_put (source, "user_name",
         *nick     ? nick
         : *global ? global
-                  : s_text (user, "username"),
+                  : argos_json_text (user, "username"),
         NAME_BYTES);
-    s_put (source, "chat_name", s_text (channel, "name"), NAME_BYTES);
-    s_put (source, "chat_topic", s_text (channel, "topic"), 4096);
+    s_put (source, "chat_name", argos_json_text (channel, "name"), NAME_BYTES);
+    s_put (source, "chat_topic", argos_json_text (channel, "topic"), 4096);
     if (json_is_true (json_object_get (user, "bot")))
         json_object_set_new (source, "is_bot", json_true ());
     return source;
@@ -99,10 +96,10 @@ static json_t *
 s_message (const argos_dc_who_t *who, const char *channel, const char *id, json_t *body)
 {
     const json_t *source = json_object_get (body, "source");
-    const char *thread = s_text (source, "thread_id");
+    const char *thread = argos_json_text (source, "thread_id");
     return json_pack ("{s:o,s:o,s:o}", "id",
         json_sprintf ("discord.%s:%s:%s", who->account, channel, id), "key",
-        json_sprintf ("discord.%s:%s%s%s", who->account, s_text (source, "chat_id"),
+        json_sprintf ("discord.%s:%s%s%s", who->account, argos_json_text (source, "chat_id"),
             *thread ? ":" : "", thread),
         "body", body);
 }
@@ -114,8 +111,8 @@ argos_dc_read_flat (json_t *message, const argos_dc_who_t *who)
     json_object_del (source, "thread_id");
     json_object_del (source, "parent_chat_id");
     json_object_set_new (source, "chat_type", json_string ("group"));
-    json_object_set_new (
-        message, "key", json_sprintf ("discord.%s:%s", who->account, s_text (source, "chat_id")));
+    json_object_set_new (message, "key",
+        json_sprintf ("discord.%s:%s", who->account, argos_json_text (source, "chat_id")));
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -127,9 +124,9 @@ s_mentions_us (const json_t *event, const argos_dc_who_t *who)
     size_t at;
     const json_t *entry;
     json_array_foreach (json_object_get (event, "mentions"), at, entry)
-        if (strcmp (s_text (entry, "id"), who->id) == 0)
+        if (strcmp (argos_json_text (entry, "id"), who->id) == 0)
             return true;
-    const char *ours = s_text (who->roles, s_text (event, "guild_id"));
+    const char *ours = argos_json_text (who->roles, argos_json_text (event, "guild_id"));
     json_array_foreach (json_object_get (event, "mention_roles"), at, entry) {
         const char *role = json_string_value (entry);
         if (role && *ours && strcmp (role, ours) == 0)
@@ -142,38 +139,39 @@ static bool
 s_replies_to_us (const json_t *event, const argos_dc_who_t *who)
 {
     const json_t *other = json_object_get (event, "referenced_message");
-    return strcmp (s_text (json_object_get (other, "author"), "id"), who->id) == 0;
+    return strcmp (argos_json_text (json_object_get (other, "author"), "id"), who->id) == 0;
 }
 
 //  In a thread of ours, or where everything is for us
 static bool
 s_at_home (const char *id, const json_t *channel, const argos_dc_who_t *who)
 {
-    const char *parent = argos_dc_is_thread (channel) ? s_text (channel, "parent_id") : "";
+    const char *parent = argos_dc_is_thread (channel) ? argos_json_text (channel, "parent_id") : "";
     if (s_setting_has (who, "free_response_chats", id) ||
         s_setting_has (who, "free_response_chats", parent))
         return true;
-    return argos_dc_is_thread (channel) && (json_object_get (who->threads, id) ||
-                                               strcmp (s_text (channel, "owner_id"), who->id) == 0);
+    return argos_dc_is_thread (channel) &&
+           (json_object_get (who->threads, id) ||
+               strcmp (argos_json_text (channel, "owner_id"), who->id) == 0);
 }
 
 static const char *
 s_not_for_us (const json_t *event, const argos_dc_who_t *who, bool *ret_addressed)
 {
-    const char *id = s_text (event, "channel_id");
+    const char *id = argos_json_text (event, "channel_id");
     const json_t *channel = s_channel (who, id), *author = json_object_get (event, "author");
     json_int_t type = json_integer_value (json_object_get (event, "type"));
     *ret_addressed = s_mentions_us (event, who) || s_replies_to_us (event, who);
-    if (strcmp (s_text (author, "id"), who->id) == 0)
+    if (strcmp (argos_json_text (author, "id"), who->id) == 0)
         return "own";
     if (json_object_get (event, "webhook_id") &&
         !json_is_null (json_object_get (event, "webhook_id")))
         return "webhook";
     if (type != 0 && type != 19)
         return "notice";
-    if (!*s_text (author, "id") || !*s_text (event, "id") || !*id)
+    if (!*argos_json_text (author, "id") || !*argos_json_text (event, "id") || !*id)
         return "no_message";
-    if (!*s_text (event, "guild_id"))
+    if (!*argos_json_text (event, "guild_id"))
         return NULL;
     if (s_setting_has (who, "ignored_threads", id))
         return "ignored_thread";
@@ -214,7 +212,7 @@ s_without_mention (const char *text, const char *id)
 static const char *
 s_kind (const json_t *file)
 {
-    const char *type = s_text (file, "content_type");
+    const char *type = argos_json_text (file, "content_type");
     if (strncmp (type, "image/", 6) == 0)
         return "image";
     if (strncmp (type, "video/", 6) == 0)
@@ -231,13 +229,14 @@ s_files (const json_t *event, const char **ret_type)
     const json_t *file;
     size_t at;
     json_array_foreach (json_object_get (event, "attachments"), at, file) {
-        const char *name = s_text (file, "filename");
-        if (!*s_text (file, "url"))
+        const char *name = argos_json_text (file, "filename");
+        if (!*argos_json_text (file, "url"))
             continue;
         const char *kind = s_kind (file);
         json_array_append_new (
-            files, json_pack ("{s:s,s:s,s:s,s:s}", "url", s_text (file, "url"), "kind", kind,
-                       "name", *name ? name : "file", "media_type", s_text (file, "content_type")));
+            files, json_pack ("{s:s,s:s,s:s,s:s}", "url", argos_json_text (file, "url"), "kind",
+                       kind, "name", *name ? name : "file", "media_type",
+                       argos_json_text (file, "content_type")));
         *ret_type = strcmp (kind, "image") == 0 ? "photo" : kind;
     }
     return files;
@@ -247,9 +246,9 @@ s_files (const json_t *event, const char **ret_type)
 static const char *
 s_content (const json_t *event)
 {
-    const char *text = s_text (event, "content");
+    const char *text = argos_json_text (event, "content");
     const json_t *first = json_array_get (json_object_get (event, "message_snapshots"), 0);
-    return *text ? text : s_text (json_object_get (first, "message"), "content");
+    return *text ? text : argos_json_text (json_object_get (first, "message"), "content");
 }
 
 static void
@@ -259,11 +258,11 @@ s_put_reply (json_t *body, const json_t *event, const argos_dc_who_t *who)
     const json_t *author = json_object_get (other, "author");
     if (!json_is_object (other) || json_integer_value (json_object_get (event, "type")) != 19)
         return;
-    s_put (body, "reply_to_message_id", s_text (other, "id"), 128);
-    s_put (body, "reply_to_text", s_text (other, "content"), 65536);
-    s_put (body, "reply_to_author_id", s_text (author, "id"), NAME_BYTES);
-    s_put (body, "reply_to_author_name", s_text (author, "username"), NAME_BYTES);
-    if (strcmp (s_text (author, "id"), who->id) == 0)
+    s_put (body, "reply_to_message_id", argos_json_text (other, "id"), 128);
+    s_put (body, "reply_to_text", argos_json_text (other, "content"), 65536);
+    s_put (body, "reply_to_author_id", argos_json_text (author, "id"), NAME_BYTES);
+    s_put (body, "reply_to_author_name", argos_json_text (author, "username"), NAME_BYTES);
+    if (strcmp (argos_json_text (author, "id"), who->id) == 0)
         json_object_set_new (body, "reply_to_is_own_message", json_true ());
 }
 
@@ -271,11 +270,11 @@ s_put_reply (json_t *body, const json_t *event, const argos_dc_who_t *who)
 static bool
 s_wants_thread (const json_t *event, const argos_dc_who_t *who, bool addressed)
 {
-    const char *id = s_text (event, "channel_id");
+    const char *id = argos_json_text (event, "channel_id");
     const json_t *channel = s_channel (who, id);
     json_int_t kind = json_integer_value (json_object_get (channel, "type"));
     const json_t *wish = argos_setting (who->settings, "discord", NULL, "auto_thread");
-    return addressed && !json_is_false (wish) && *s_text (event, "guild_id") &&
+    return addressed && !json_is_false (wish) && *argos_json_text (event, "guild_id") &&
            (kind == 0 || kind == 5) && json_integer_value (json_object_get (event, "type")) == 0 &&
            !s_setting_has (who, "free_response_chats", id);
 }
@@ -300,12 +299,13 @@ s_read (const json_t *event, const argos_dc_who_t *who, const char *thread, argo
     }
     ret_in->new_thread = !*thread && s_wants_thread (event, who, addressed);
     json_t *source = s_source (event, who, json_object_get (event, "author"),
-        ret_in->new_thread ? s_text (event, "id") : thread);
+        ret_in->new_thread ? argos_json_text (event, "id") : thread);
     json_t *body = json_pack ("{s:o,s:s#,s:s,s:s}", "source", source, "text", text,
         argos_utf8_cut (text, strlen (text), TEXT_MAX), "message_type",
-        *text == '/' ? "command" : type, "message_id", s_text (event, "id"));
+        *text == '/' ? "command" : type, "message_id", argos_json_text (event, "id"));
     s_put_reply (body, event, who);
-    ret_in->message = s_message (who, s_text (event, "channel_id"), s_text (event, "id"), body);
+    ret_in->message =
+        s_message (who, argos_json_text (event, "channel_id"), argos_json_text (event, "id"), body);
     ret_in->files = files;
     free (text);
 }
@@ -320,7 +320,8 @@ argos_dc_read_message (const json_t *event, const argos_dc_who_t *who, argos_dc_
 void
 argos_dc_read_edit (const json_t *event, const argos_dc_who_t *who, argos_dc_in_t *ret_in)
 {
-    const char *id = s_text (event, "id"), *when = s_text (event, "edited_timestamp");
+    const char *id = argos_json_text (event, "id"),
+               *when = argos_json_text (event, "edited_timestamp");
     s_read (event, who, json_object_get (who->threads, id) ? id : "", ret_in);
     json_decref (ret_in->files);
     ret_in->files = NULL;
@@ -339,11 +340,13 @@ argos_dc_read_reaction (const json_t *event, const argos_dc_who_t *who, argos_dc
 {
     const json_t *emoji = json_object_get (event, "emoji");
     const json_t *user = json_object_get (json_object_get (event, "member"), "user");
-    const char *by = s_text (event, "user_id"), *name = s_text (emoji, "name");
-    const char *id = s_text (event, "message_id"), *channel = s_text (event, "channel_id");
+    const char *by = argos_json_text (event, "user_id"), *name = argos_json_text (emoji, "name");
+    const char *id = argos_json_text (event, "message_id"),
+               *channel = argos_json_text (event, "channel_id");
     *ret_in = (argos_dc_in_t){ .why = "no_reaction" };
     if (!*by || !*id || !*channel || !*name || strcmp (by, who->id) == 0 ||
-        (*s_text (event, "guild_id") && strcmp (s_text (event, "message_author_id"), who->id) != 0))
+        (*argos_json_text (event, "guild_id") &&
+            strcmp (argos_json_text (event, "message_author_id"), who->id) != 0))
         return;
     json_t *other = user ? NULL : json_pack ("{s:s}", "id", by);
     json_t *body = json_pack (
@@ -362,7 +365,7 @@ s_command (const json_t *data)
     argos_text_t text;
     argos_text_init (&text, TEXT_MAX);
     argos_text_add (&text, "/", 1);
-    argos_text_add (&text, s_text (data, "name"), strlen (s_text (data, "name")));
+    argos_text_add (&text, argos_json_text (data, "name"), strlen (argos_json_text (data, "name")));
     for (const json_t *options = json_object_get (data, "options"); options;) {
         const json_t *option, *deeper = NULL;
         size_t at;
@@ -371,7 +374,7 @@ s_command (const json_t *data)
             char *shown = value ? json_dumps (value, JSON_ENCODE_ANY) : NULL;
             const char *word = json_is_string (value) ? json_string_value (value) : shown;
             if (!word)
-                word = s_text (option, "name");
+                word = argos_json_text (option, "name");
             argos_text_add (&text, " ", 1);
             argos_text_add (&text, word, strlen (word));
             free (shown);
@@ -393,14 +396,16 @@ argos_dc_read_interaction (const json_t *event, const argos_dc_who_t *who, argos
     const json_t *user = json_object_get (json_object_get (event, "member"), "user");
     if (!user)
         user = json_object_get (event, "user");
-    if ((type != 2 && type != 3) || !*s_text (user, "id") || !*s_text (event, "channel_id"))
+    if ((type != 2 && type != 3) || !*argos_json_text (user, "id") ||
+        !*argos_json_text (event, "channel_id"))
         return;
-    const char *pressed = s_text (data, "custom_id");
+    const char *pressed = argos_json_text (data, "custom_id");
     json_t *text = type == 2 ? s_command (data) : json_string (pressed);
-    json_t *body =
-        json_pack ("{s:o,s:o,s:s,s:s}", "source", s_source (event, who, user, ""), "text", text,
-            "message_type", type == 2 ? "command" : "text", "message_id", s_text (event, "id"));
-    ret_in->message = s_message (who, s_text (event, "channel_id"), s_text (event, "id"), body);
+    json_t *body = json_pack ("{s:o,s:o,s:s,s:s}", "source", s_source (event, who, user, ""),
+        "text", text, "message_type", type == 2 ? "command" : "text", "message_id",
+        argos_json_text (event, "id"));
+    ret_in->message =
+        s_message (who, argos_json_text (event, "channel_id"), argos_json_text (event, "id"), body);
     ret_in->why = NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include "argos_commands.h"
 #include "argos_edit.h"
+#include "argos_json_get.h"
 #include "argos_setting.h"
 #include "argos_text.h"
 
@@ -16,13 +17,6 @@
 
 #define TEXT_MAX 262144 //  Bytes of a text
 #define NAME_BYTES 255  //  Of a name
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
 
 static void
 s_put (json_t *object, const char *name, const char *text, size_t max)
@@ -145,7 +139,7 @@ s_source (const argos_sl_who_t *who, const char *team, const char *channel, cons
     s_put (source, "thread_id", thread, NAME_BYTES);
     s_put (source, "scope_id", team, NAME_BYTES);
     s_put (source, "user_id", user, NAME_BYTES);
-    s_put (source, "user_name", s_text (who->names, user), NAME_BYTES);
+    s_put (source, "user_name", argos_json_text (who->names, user), NAME_BYTES);
     return source;
 }
 
@@ -154,7 +148,8 @@ s_message (
     const argos_sl_who_t *who, const char *app, const char *team, const char *id, json_t *body)
 {
     const json_t *source = json_object_get (body, "source");
-    const char *channel = s_text (source, "chat_id"), *thread = s_text (source, "thread_id");
+    const char *channel = argos_json_text (source, "chat_id"),
+               *thread = argos_json_text (source, "thread_id");
     return json_pack ("{s:o,s:o,s:o}", "id",
         json_sprintf ("slack.%s:%s:%s:%s:%s", who->account, app, team, channel, id), "key",
         json_sprintf ("slack.%s:%s%s%s", who->account, channel, *thread ? ":" : "", thread), "body",
@@ -165,13 +160,13 @@ const char *
 argos_sl_channel (const json_t *envelope)
 {
     const json_t *payload = s_payload (envelope);
-    const char *id = s_text (s_event (envelope), "channel");
+    const char *id = argos_json_text (s_event (envelope), "channel");
     if (!*id)
-        id = s_text (json_object_get (s_event (envelope), "item"), "channel");
+        id = argos_json_text (json_object_get (s_event (envelope), "item"), "channel");
     if (!*id)
-        id = s_text (payload, "channel_id");
+        id = argos_json_text (payload, "channel_id");
     if (!*id)
-        id = s_text (json_object_get (payload, "channel"), "id");
+        id = argos_json_text (json_object_get (payload, "channel"), "id");
     return id;
 }
 
@@ -179,13 +174,13 @@ const char *
 argos_sl_needs (const json_t *envelope, const argos_sl_who_t *who)
 {
     const json_t *payload = s_payload (envelope);
-    const char *user = s_text (s_event (envelope), "user");
+    const char *user = argos_json_text (s_event (envelope), "user");
     if (!*user)
-        user = s_text (json_object_get (s_event (envelope), "message"), "user");
+        user = argos_json_text (json_object_get (s_event (envelope), "message"), "user");
     if (!*user)
-        user = s_text (json_object_get (payload, "user"), "id");
+        user = argos_json_text (json_object_get (payload, "user"), "id");
     if (!*user)
-        user = s_text (payload, "user_id");
+        user = argos_json_text (payload, "user_id");
     return *user && strcmp (user, who->user) != 0 && !json_object_get (who->names, user) ? user
                                                                                          : "";
 }
@@ -204,24 +199,24 @@ s_mentions_us (const json_t *event, const argos_sl_who_t *who)
 {
     char mention[64];
     snprintf (mention, sizeof mention, "<@%.40s", who->user);
-    for (const char *at = strstr (s_text (event, "text"), mention); at;
+    for (const char *at = strstr (argos_json_text (event, "text"), mention); at;
          at = strstr (at + 1, mention)) {
         char next = at[strlen (mention)];
         if (next == '>' || next == '|')
             return true;
     }
-    return strcmp (s_text (event, "type"), "app_mention") == 0;
+    return strcmp (argos_json_text (event, "type"), "app_mention") == 0;
 }
 
 static bool
 s_takes_part (const json_t *event, const argos_sl_who_t *who)
 {
     char key[160];
-    const char *thread = s_text (event, "thread_ts");
+    const char *thread = argos_json_text (event, "thread_ts");
     if (!*thread)
         return false;
-    snprintf (key, sizeof key, "%.60s:%.60s", s_text (event, "channel"), thread);
-    return strcmp (s_text (event, "parent_user_id"), who->user) == 0 ||
+    snprintf (key, sizeof key, "%.60s:%.60s", argos_json_text (event, "channel"), thread);
+    return strcmp (argos_json_text (event, "parent_user_id"), who->user) == 0 ||
            json_object_get (who->threads, key) != NULL;
 }
 
@@ -239,21 +234,22 @@ s_is_spoken (const char *subtype)
 static const char *
 s_not_for_us (const json_t *event, const argos_sl_who_t *who)
 {
-    const char *channel = s_text (event, "channel"), *type = s_text (event, "type");
+    const char *channel = argos_json_text (event, "channel"),
+               *type = argos_json_text (event, "type");
     if (strcmp (type, "message") != 0 && strcmp (type, "app_mention") != 0)
         return "event";
-    if (!s_is_spoken (s_text (event, "subtype")) ||
+    if (!s_is_spoken (argos_json_text (event, "subtype")) ||
         json_is_true (json_object_get (event, "hidden")))
         return "notice";
-    if (strcmp (s_text (event, "user"), who->user) == 0 ||
-        (*who->bot && strcmp (s_text (event, "bot_id"), who->bot) == 0))
+    if (strcmp (argos_json_text (event, "user"), who->user) == 0 ||
+        (*who->bot && strcmp (argos_json_text (event, "bot_id"), who->bot) == 0))
         return "own";
-    if (!*channel || !*s_text (event, "ts") ||
-        (!*s_text (event, "user") && !*s_text (event, "bot_id")))
+    if (!*channel || !*argos_json_text (event, "ts") ||
+        (!*argos_json_text (event, "user") && !*argos_json_text (event, "bot_id")))
         return "no_message";
     if (*channel == 'D')
         return NULL;
-    if (s_listed (who, "ignored_threads", s_text (event, "thread_ts")))
+    if (s_listed (who, "ignored_threads", argos_json_text (event, "thread_ts")))
         return "ignored_thread";
     if (s_mentions_us (event, who) || s_takes_part (event, who) ||
         s_listed (who, "free_response_chats", channel))
@@ -270,18 +266,20 @@ s_files (const json_t *event, const char **ret_type)
     const json_t *file;
     size_t at;
     json_array_foreach (json_object_get (event, "files"), at, file) {
-        const char *mime = s_text (file, "mimetype"), *url = s_text (file, "url_private_download");
+        const char *mime = argos_json_text (file, "mimetype"),
+                   *url = argos_json_text (file, "url_private_download");
         const char *kind = strncmp (mime, "image/", 6) == 0   ? "image"
                            : strncmp (mime, "video/", 6) == 0 ? "video"
                            : strncmp (mime, "audio/", 6) == 0 ? "audio"
                                                               : "document";
         if (!*url)
-            url = s_text (file, "url_private");
+            url = argos_json_text (file, "url_private");
         if (!*url)
             continue;
-        json_array_append_new (files,
-            json_pack ("{s:s,s:s,s:s,s:s}", "url", url, "kind", kind, "name",
-                *s_text (file, "name") ? s_text (file, "name") : "file", "media_type", mime));
+        json_array_append_new (
+            files, json_pack ("{s:s,s:s,s:s,s:s}", "url", url, "kind", kind, "name",
+                       *argos_json_text (file, "name") ? argos_json_text (file, "name") : "file",
+                       "media_type", mime));
         *ret_type = strcmp (kind, "image") == 0 ? "photo" : kind;
     }
     return files;
@@ -294,14 +292,16 @@ s_read_message (
     in->why = s_not_for_us (event, who);
     if (in->why)
         return;
-    const char *type = "text", *channel = s_text (event, "channel"), *ts = s_text (event, "ts");
-    const char *thread = s_text (event, "thread_ts"), *user = s_text (event, "user");
+    const char *type = "text", *channel = argos_json_text (event, "channel"),
+               *ts = argos_json_text (event, "ts");
+    const char *thread = argos_json_text (event, "thread_ts"),
+               *user = argos_json_text (event, "user");
     const json_t *wish = argos_setting (who->settings, "slack", NULL, "auto_thread");
     //  What is asked in a channel is answered in a thread that begins with it
     in->begins = !*thread && *channel != 'D' && !json_is_false (wish) &&
                  !s_listed (who, "free_response_chats", channel);
     json_t *files = s_files (event, &type);
-    char *text = argos_sl_text (s_text (event, "text"), who->user);
+    char *text = argos_sl_text (argos_json_text (event, "text"), who->user);
     s_bang (text);
     if (!*text && !json_array_size (files) && !s_mentions_us (event, who)) {
         in->why = "empty";
@@ -310,15 +310,15 @@ s_read_message (
         free (text);
         return;
     }
-    const char *team = s_text (payload, "team_id");
-    json_t *source = s_source (
-        who, team, channel, in->begins ? ts : thread, *user ? user : s_text (event, "bot_id"));
-    if (*s_text (event, "bot_id"))
+    const char *team = argos_json_text (payload, "team_id");
+    json_t *source = s_source (who, team, channel, in->begins ? ts : thread,
+        *user ? user : argos_json_text (event, "bot_id"));
+    if (*argos_json_text (event, "bot_id"))
         json_object_set_new (source, "is_bot", json_true ());
     json_t *body = json_pack ("{s:o,s:s#,s:s,s:s}", "source", source, "text", text,
         argos_utf8_cut (text, strlen (text), TEXT_MAX), "message_type",
         *text == '/' ? "command" : type, "message_id", ts);
-    in->message = s_message (who, s_text (payload, "api_app_id"), team, ts, body);
+    in->message = s_message (who, argos_json_text (payload, "api_app_id"), team, ts, body);
     in->files = files;
     free (text);
 }
@@ -329,11 +329,11 @@ s_changed (const json_t *event, const argos_sl_who_t *who)
 {
     char key[160];
     json_t *now = json_deep_copy (json_object_get (event, "message"));
-    const char *ts = s_text (now, "ts"), *channel = s_text (event, "channel");
+    const char *ts = argos_json_text (now, "ts"), *channel = argos_json_text (event, "channel");
     json_object_set_new (now, "type", json_string ("message"));
     json_object_set (now, "channel", json_object_get (event, "channel"));
     snprintf (key, sizeof key, "%.60s:%.60s", channel, ts);
-    if (!*s_text (now, "thread_ts") && json_object_get (who->threads, key))
+    if (!*argos_json_text (now, "thread_ts") && json_object_get (who->threads, key))
         json_object_set_new (now, "thread_ts", json_string (ts));
     return now;
 }
@@ -347,14 +347,15 @@ s_read_edit (
     const json_t *edited = json_object_get (json_object_get (event, "message"), "edited");
     in->why = "edited";
     if (!json_is_object (edited) ||
-        strcmp (s_text (before, "text"), s_text (json_object_get (event, "message"), "text")) == 0)
+        strcmp (argos_json_text (before, "text"),
+            argos_json_text (json_object_get (event, "message"), "text")) == 0)
         return;
     json_t *now = s_changed (event, who);
     s_read_message (payload, now, who, in);
     json_decref (in->files);
     in->files = NULL;
     in->begins = false;
-    if (in->message && !argos_edit_make (in->message, s_text (edited, "ts"))) {
+    if (in->message && !argos_edit_make (in->message, argos_json_text (edited, "ts"))) {
         json_decref (in->message);
         in->message = NULL;
         in->why = "edited";
@@ -368,18 +369,20 @@ s_read_reaction (
     const json_t *payload, const json_t *event, const argos_sl_who_t *who, argos_sl_in_t *in)
 {
     const json_t *item = json_object_get (event, "item");
-    const char *channel = s_text (item, "channel"), *ts = s_text (item, "ts");
-    const char *user = s_text (event, "user"), *emoji = s_text (event, "reaction");
-    const char *team = s_text (payload, "team_id");
+    const char *channel = argos_json_text (item, "channel"), *ts = argos_json_text (item, "ts");
+    const char *user = argos_json_text (event, "user"),
+               *emoji = argos_json_text (event, "reaction");
+    const char *team = argos_json_text (payload, "team_id");
     in->why = "no_reaction";
     if (!*channel || !*ts || !*user || !*emoji || strcmp (user, who->user) == 0 ||
-        (*channel != 'D' && strcmp (s_text (event, "item_user"), who->user) != 0))
+        (*channel != 'D' && strcmp (argos_json_text (event, "item_user"), who->user) != 0))
         return;
     json_t *body = json_pack (
         "{s:o,s:s}", "source", s_source (who, team, channel, "", user), "message_id", ts);
-    in->message = s_message (who, s_text (payload, "api_app_id"), team, ts, body);
-    argos_edit_reaction (in->message, emoji, strcmp (s_text (event, "type"), "reaction_added") == 0,
-        s_text (event, "event_ts"));
+    in->message = s_message (who, argos_json_text (payload, "api_app_id"), team, ts, body);
+    argos_edit_reaction (in->message, emoji,
+        strcmp (argos_json_text (event, "type"), "reaction_added") == 0,
+        argos_json_text (event, "event_ts"));
     in->why = NULL;
 }
 
@@ -387,10 +390,10 @@ static void
 s_read_event (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *in)
 {
     const json_t *event = json_object_get (payload, "event");
-    const char *type = s_text (event, "type");
+    const char *type = argos_json_text (event, "type");
     if (strcmp (type, "reaction_added") == 0 || strcmp (type, "reaction_removed") == 0)
         s_read_reaction (payload, event, who, in);
-    else if (strcmp (s_text (event, "subtype"), "message_changed") == 0)
+    else if (strcmp (argos_json_text (event, "subtype"), "message_changed") == 0)
         s_read_edit (payload, event, who, in);
     else
         s_read_message (payload, event, who, in);
@@ -402,9 +405,12 @@ s_read_event (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *i
 static void
 s_read_command (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *in)
 {
-    const char *command = s_text (payload, "command"), *text = s_text (payload, "text");
-    const char *team = s_text (payload, "team_id"), *channel = s_text (payload, "channel_id");
-    if (!*command || !*channel || !*s_text (payload, "user_id") || !*s_text (payload, "trigger_id"))
+    const char *command = argos_json_text (payload, "command"),
+               *text = argos_json_text (payload, "text");
+    const char *team = argos_json_text (payload, "team_id"),
+               *channel = argos_json_text (payload, "channel_id");
+    if (!*command || !*channel || !*argos_json_text (payload, "user_id") ||
+        !*argos_json_text (payload, "trigger_id"))
         return;
     //  Either it is one of ours, or it is the app's own word with ours behind it
     bool ours = argos_commands_find (command) != NULL;
@@ -413,10 +419,10 @@ s_read_command (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t 
                    : *text        ? json_sprintf ("/%s", text)
                                   : json_string ("/help");
     json_t *body = json_pack ("{s:o,s:o,s:s,s:s}", "source",
-        s_source (who, team, channel, "", s_text (payload, "user_id")), "text", said,
-        "message_type", "command", "message_id", s_text (payload, "trigger_id"));
-    in->message =
-        s_message (who, s_text (payload, "api_app_id"), team, s_text (payload, "trigger_id"), body);
+        s_source (who, team, channel, "", argos_json_text (payload, "user_id")), "text", said,
+        "message_type", "command", "message_id", argos_json_text (payload, "trigger_id"));
+    in->message = s_message (who, argos_json_text (payload, "api_app_id"), team,
+        argos_json_text (payload, "trigger_id"), body);
     in->why = NULL;
 }
 
@@ -426,25 +432,27 @@ s_read_button (const json_t *payload, const argos_sl_who_t *who, argos_sl_in_t *
     const json_t *action = json_array_get (json_object_get (payload, "actions"), 0);
     const json_t *message = json_object_get (payload, "message");
     const json_t *user = json_object_get (payload, "user");
-    const char *channel = s_text (json_object_get (payload, "channel"), "id");
-    const char *team = s_text (json_object_get (payload, "team"), "id");
+    const char *channel = argos_json_text (json_object_get (payload, "channel"), "id");
+    const char *team = argos_json_text (json_object_get (payload, "team"), "id");
     if (!*team)
-        team = s_text (user, "team_id");
-    if (strcmp (s_text (payload, "type"), "block_actions") != 0 || !*channel ||
-        !*s_text (user, "id") || !*s_text (action, "value") || !*s_text (action, "action_ts"))
+        team = argos_json_text (user, "team_id");
+    if (strcmp (argos_json_text (payload, "type"), "block_actions") != 0 || !*channel ||
+        !*argos_json_text (user, "id") || !*argos_json_text (action, "value") ||
+        !*argos_json_text (action, "action_ts"))
         return;
     json_t *body = json_pack ("{s:o,s:s,s:s}", "source",
-        s_source (who, team, channel, s_text (message, "thread_ts"), s_text (user, "id")), "text",
-        s_text (action, "value"), "message_id", s_text (message, "ts"));
-    in->message =
-        s_message (who, s_text (payload, "api_app_id"), team, s_text (action, "action_ts"), body);
+        s_source (who, team, channel, argos_json_text (message, "thread_ts"),
+            argos_json_text (user, "id")),
+        "text", argos_json_text (action, "value"), "message_id", argos_json_text (message, "ts"));
+    in->message = s_message (who, argos_json_text (payload, "api_app_id"), team,
+        argos_json_text (action, "action_ts"), body);
     in->why = NULL;
 }
 
 void
 argos_sl_read (const json_t *envelope, const argos_sl_who_t *who, argos_sl_in_t *ret_in)
 {
-    const char *type = s_text (envelope, "type");
+    const char *type = argos_json_text (envelope, "type");
     *ret_in = (argos_sl_in_t){ .why = "envelope" };
     if (strcmp (type, "events_api") == 0)
         s_read_event (s_payload (envelope), who, ret_in);

@@ -8,6 +8,7 @@
 #include "argos_tg_read.h"
 
 #include "argos_edit.h"
+#include "argos_json_get.h"
 #include "argos_setting.h"
 #include "argos_text.h"
 #include "argos_tg_text.h"
@@ -24,19 +25,6 @@
 #define JOINED_MAX 200000      //  Beyond, nothing is folded in
 #define FILES_MAX 16           //  Of a message
 #define NAME_BYTES 255         //  Of a name
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
-
-static int64_t
-s_int (const json_t *object, const char *name)
-{
-    return json_integer_value (json_object_get (object, name));
-}
 
 static void
 s_put (json_t *object, const char *name, const char *text, size_t max)
@@ -60,7 +48,7 @@ s_chat (const argos_tg_who_t *who, int64_t chat)
 {
     char name[32];
     snprintf (name, sizeof name, "%" PRId64, chat);
-    const char *first = s_text (who->aliases, name);
+    const char *first = argos_json_text (who->aliases, name);
     return *first ? strtoll (first, NULL, 10) : chat;
 }
 
@@ -72,17 +60,17 @@ s_thread (const argos_tg_who_t *who, const json_t *message)
 {
     const json_t *chat = json_object_get (message, "chat");
     //  The first message of a topic that a person has just made in a private chat
-    bool first = who->topics && strcmp (s_text (chat, "type"), "private") == 0 &&
+    bool first = who->topics && strcmp (argos_json_text (chat, "type"), "private") == 0 &&
                  !json_object_get (message, "reply_to_message");
     if (first || json_is_true (json_object_get (message, "is_topic_message")))
-        return s_int (message, "message_thread_id");
+        return argos_json_int (message, "message_thread_id");
     return json_is_true (json_object_get (chat, "is_forum")) ? 1 : 0;
 }
 
 static const char *
 s_chat_type (const json_t *chat)
 {
-    const char *type = s_text (chat, "type");
+    const char *type = argos_json_text (chat, "type");
     if (strcmp (type, "private") == 0)
         return "dm";
     if (strcmp (type, "channel") == 0)
@@ -94,9 +82,10 @@ static void
 s_put_name (json_t *source, const json_t *user)
 {
     char name[600];
-    const char *last = s_text (user, "last_name");
-    snprintf (name, sizeof name, "%s%s%s", s_text (user, "first_name"), *last ? " " : "", last);
-    s_put (source, "user_name", *name ? name : s_text (user, "username"), NAME_BYTES);
+    const char *last = argos_json_text (user, "last_name");
+    snprintf (
+        name, sizeof name, "%s%s%s", argos_json_text (user, "first_name"), *last ? " " : "", last);
+    s_put (source, "user_name", *name ? name : argos_json_text (user, "username"), NAME_BYTES);
 }
 
 static json_t *
@@ -105,11 +94,11 @@ s_source (const argos_tg_who_t *who, const json_t *message, const json_t *user)
     const json_t *chat = json_object_get (message, "chat");
     json_t *source = json_pack ("{s:s,s:s,s:s}", "platform", "telegram", "account", who->account,
         "chat_type", s_chat_type (chat));
-    s_put_int (source, "chat_id", s_chat (who, s_int (chat, "id")));
+    s_put_int (source, "chat_id", s_chat (who, argos_json_int (chat, "id")));
     s_put_int (source, "thread_id", s_thread (who, message));
-    s_put_int (source, "user_id", s_int (user, "id"));
+    s_put_int (source, "user_id", argos_json_int (user, "id"));
     s_put_name (source, user);
-    s_put (source, "chat_name", s_text (chat, "title"), NAME_BYTES);
+    s_put (source, "chat_name", argos_json_text (chat, "title"), NAME_BYTES);
     if (json_is_true (json_object_get (user, "is_bot")))
         json_object_set_new (source, "is_bot", json_true ());
     return source;
@@ -121,12 +110,12 @@ s_source (const argos_tg_who_t *who, const json_t *message, const json_t *user)
 static void
 s_add_file (json_t *files, const json_t *file, const char *kind, const char *name)
 {
-    const char *own = s_text (file, "file_name");
-    if (*s_text (file, "file_id"))
-        json_array_append_new (
-            files, json_pack ("{s:s,s:I,s:s,s:s,s:s}", "file_id", s_text (file, "file_id"), "size",
-                       (json_int_t) s_int (file, "file_size"), "kind", kind, "name",
-                       *own ? own : name, "media_type", s_text (file, "mime_type")));
+    const char *own = argos_json_text (file, "file_name");
+    if (*argos_json_text (file, "file_id"))
+        json_array_append_new (files,
+            json_pack ("{s:s,s:I,s:s,s:s,s:s}", "file_id", argos_json_text (file, "file_id"),
+                "size", (json_int_t) argos_json_int (file, "file_size"), "kind", kind, "name",
+                *own ? own : name, "media_type", argos_json_text (file, "mime_type")));
 }
 
 static const struct {
@@ -175,25 +164,26 @@ s_in_words (const json_t *message, const char **ret_type)
     char text[1200] = "";
     if (location) {
         snprintf (text, sizeof text, "%s%s%.6f, %.6f",
-            s_text (json_object_get (message, "venue"), "title"),
+            argos_json_text (json_object_get (message, "venue"), "title"),
             json_object_get (message, "venue") ? ": " : "",
             json_number_value (json_object_get (location, "latitude")),
             json_number_value (json_object_get (location, "longitude")));
         *ret_type = "location";
     }
     else if (sticker) {
-        snprintf (text, sizeof text, "%.64s", s_text (sticker, "emoji"));
+        snprintf (text, sizeof text, "%.64s", argos_json_text (sticker, "emoji"));
         *ret_type = "sticker";
     }
     else if (contact)
-        snprintf (text, sizeof text, "Contact: %.200s %.200s %.64s", s_text (contact, "first_name"),
-            s_text (contact, "last_name"), s_text (contact, "phone_number"));
+        snprintf (text, sizeof text, "Contact: %.200s %.200s %.64s",
+            argos_json_text (contact, "first_name"), argos_json_text (contact, "last_name"),
+            argos_json_text (contact, "phone_number"));
     else if (poll)
-        snprintf (text, sizeof text, "Poll: %.1000s", s_text (poll, "question"));
+        snprintf (text, sizeof text, "Poll: %.1000s", argos_json_text (poll, "question"));
     else if (json_object_get (message, "dice"))
         snprintf (text, sizeof text, "%.32s %" PRId64,
-            s_text (json_object_get (message, "dice"), "emoji"),
-            s_int (json_object_get (message, "dice"), "value"));
+            argos_json_text (json_object_get (message, "dice"), "emoji"),
+            argos_json_int (json_object_get (message, "dice"), "value"));
     return *text ? strdup (text) : NULL;
 }
 
@@ -205,16 +195,20 @@ s_put_reply (json_t *body, const json_t *message, const argos_tg_who_t *who)
 {
     const json_t *reply = json_object_get (message, "reply_to_message");
     const json_t *user = json_object_get (reply, "from");
-    const char *quote = s_text (json_object_get (message, "quote"), "text");
-    const char *text = s_text (reply, "text");
+    const char *quote = argos_json_text (json_object_get (message, "quote"), "text");
+    const char *text = argos_json_text (reply, "text");
     //  In a topic everything answers the message that began it
     if (!reply || json_object_get (reply, "forum_topic_created"))
         return;
-    s_put_int (body, "reply_to_message_id", s_int (reply, "message_id"));
-    s_put (body, "reply_to_text", *quote ? quote : *text ? text : s_text (reply, "caption"), 65536);
-    s_put_int (body, "reply_to_author_id", s_int (user, "id"));
-    s_put (body, "reply_to_author_name", s_text (user, "first_name"), NAME_BYTES);
-    if (user && s_int (user, "id") == who->id)
+    s_put_int (body, "reply_to_message_id", argos_json_int (reply, "message_id"));
+    s_put (body, "reply_to_text",
+        *quote  ? quote
+        : *text ? text
+                : argos_json_text (reply, "caption"),
+        65536);
+    s_put_int (body, "reply_to_author_id", argos_json_int (user, "id"));
+    s_put (body, "reply_to_author_name", argos_json_text (user, "first_name"), NAME_BYTES);
+    if (user && argos_json_int (user, "id") == who->id)
         json_object_set_new (body, "reply_to_is_own_message", json_true ());
 }
 
@@ -236,13 +230,13 @@ s_not_for_us (const argos_tg_who_t *who, const json_t *message, const argos_tg_s
 {
     const json_t *chat = json_object_get (message, "chat");
     const json_t *reply = json_object_get (message, "reply_to_message");
-    int64_t id = s_chat (who, s_int (chat, "id")), thread = s_thread (who, message);
+    int64_t id = s_chat (who, argos_json_int (chat, "id")), thread = s_thread (who, message);
     const json_t *wish = argos_setting (who->settings, "telegram", NULL, "require_mention");
-    bool answers = s_int (json_object_get (reply, "from"), "id") == who->id && reply &&
+    bool answers = argos_json_int (json_object_get (reply, "from"), "id") == who->id && reply &&
                    !json_object_get (reply, "forum_topic_created");
     if (said->foreign)
         return "other_command";
-    if (strcmp (s_text (chat, "type"), "private") == 0)
+    if (strcmp (argos_json_text (chat, "type"), "private") == 0)
         return NULL;
     if (thread && s_listed (who, "ignored_threads", thread))
         return "ignored_thread";
@@ -266,7 +260,8 @@ static json_t *
 s_message (
     const argos_tg_who_t *who, const json_t *source, int64_t chat, const char *what, json_t *body)
 {
-    const char *first = s_text (source, "chat_id"), *thread = s_text (source, "thread_id");
+    const char *first = argos_json_text (source, "chat_id"),
+               *thread = argos_json_text (source, "thread_id");
     return json_pack ("{s:o,s:o,s:o}", "id",
         json_sprintf ("telegram.%s:%" PRId64 ":%.80s", who->account, chat, what), "key",
         json_sprintf ("telegram.%s:%s%s%s", who->account, first, *thread ? ":" : "", thread),
@@ -280,7 +275,7 @@ static void
 s_make_edit (const json_t *message, bool written, argos_tg_in_t *in)
 {
     char when[32];
-    snprintf (when, sizeof when, "%" PRId64, s_int (message, "edit_date"));
+    snprintf (when, sizeof when, "%" PRId64, argos_json_int (message, "edit_date"));
     json_decref (in->files); //  Those of before stay
     in->files = NULL;
     in->group = "";
@@ -296,14 +291,14 @@ s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t 
 {
     const json_t *user = json_object_get (message, "from");
     const json_t *text = json_object_get (message, "text");
-    const char *type = "text", *written = s_text (message, text ? "text" : "caption");
+    const char *type = "text", *written = argos_json_text (message, text ? "text" : "caption");
     json_t *files = s_files (message, &type);
     char *words = *written || json_array_size (files) ? NULL : s_in_words (message, &type);
     argos_tg_said_t said = argos_tg_said (words ? words : written,
         json_object_get (message, text ? "entities" : "caption_entities"), who);
     in->why = s_not_for_us (who, message, &said);
     in->loose = !in->edited && in->why && strcmp (in->why, "not_addressed") == 0 &&
-                *s_text (message, "media_group_id") && json_array_size (files);
+                *argos_json_text (message, "media_group_id") && json_array_size (files);
     if (in->loose)
         in->why = NULL;
     if (!*said.text && !json_array_size (files) && !in->why)
@@ -313,13 +308,14 @@ s_read_message (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t 
         json_t *body = json_pack ("{s:o,s:s#,s:s,s:o}", "source", source, "text", said.text,
             argos_utf8_cut (said.text, strlen (said.text), TEXT_MAX), "message_type",
             *said.text == '/' ? "command" : type, "message_id",
-            json_sprintf ("%" PRId64, s_int (message, "message_id")));
+            json_sprintf ("%" PRId64, argos_json_int (message, "message_id")));
         s_put_reply (body, message, who);
-        in->message = s_message (who, source, s_int (json_object_get (message, "chat"), "id"),
-            s_text (body, "message_id"), body);
+        in->message =
+            s_message (who, source, argos_json_int (json_object_get (message, "chat"), "id"),
+                argos_json_text (body, "message_id"), body);
         in->kind = ARGOS_TG_MESSAGE;
         in->whole = text && argos_tg_units (written) >= CUT_UNITS && *written != '/';
-        in->group = s_text (message, "media_group_id");
+        in->group = argos_json_text (message, "media_group_id");
         in->files = json_array_size (files) ? json_incref (files) : NULL;
         if (in->edited)
             s_make_edit (message, *written, in);
@@ -333,17 +329,17 @@ static void
 s_read_any (const json_t *message, const argos_tg_who_t *who, argos_tg_in_t *in)
 {
     const json_t *user = json_object_get (message, "from");
-    int64_t chat = s_int (json_object_get (message, "chat"), "id");
-    if (s_int (message, "migrate_to_chat_id")) {
+    int64_t chat = argos_json_int (json_object_get (message, "chat"), "id");
+    if (argos_json_int (message, "migrate_to_chat_id")) {
         in->kind = ARGOS_TG_MIGRATION;
         in->old_chat = s_chat (who, chat);
-        in->new_chat = s_int (message, "migrate_to_chat_id");
+        in->new_chat = argos_json_int (message, "migrate_to_chat_id");
     }
-    else if (!chat || !s_int (message, "message_id"))
+    else if (!chat || !argos_json_int (message, "message_id"))
         in->why = "no_message";
-    else if (user && s_int (user, "id") == who->id)
+    else if (user && argos_json_int (user, "id") == who->id)
         in->why = "own";
-    else if (s_int (user, "id") == ANONYMOUS || s_int (user, "id") == FORWARDER ||
+    else if (argos_json_int (user, "id") == ANONYMOUS || argos_json_int (user, "id") == FORWARDER ||
              json_is_true (json_object_get (message, "is_automatic_forward")))
         in->why = "nobody";
     else
@@ -358,11 +354,11 @@ s_read_button (const json_t *query, const argos_tg_who_t *who, argos_tg_in_t *in
 {
     const json_t *message = json_object_get (query, "message");
     const json_t *user = json_object_get (query, "from");
-    const char *data = s_text (query, "data");
-    in->query = s_text (query, "id");
+    const char *data = argos_json_text (query, "data");
+    in->query = argos_json_text (query, "id");
     in->kind = ARGOS_TG_BUTTON;
-    in->chat = s_int (json_object_get (message, "chat"), "id");
-    in->message_id = s_int (message, "message_id");
+    in->chat = argos_json_int (json_object_get (message, "chat"), "id");
+    in->message_id = argos_json_int (message, "message_id");
     if (!*data || !in->chat || !user)
         return; //  The query is answered all the same
     json_t *source = s_source (who, message, user);
@@ -379,8 +375,8 @@ s_read_button (const json_t *query, const argos_tg_who_t *who, argos_tg_in_t *in
 static const char *
 s_emoji (const json_t *reaction)
 {
-    const char *custom = s_text (reaction, "custom_emoji_id");
-    return *custom ? custom : s_text (reaction, "emoji");
+    const char *custom = argos_json_text (reaction, "custom_emoji_id");
+    return *custom ? custom : argos_json_text (reaction, "emoji");
 }
 
 //  The first emoji of one list that is not in the other, "" = there is none.
@@ -411,16 +407,16 @@ s_read_reaction (const json_t *event, const argos_tg_who_t *who, argos_tg_in_t *
     const char *put = s_emoji_only_in (after, before), *taken = s_emoji_only_in (before, after);
     argos_tg_said_t said = { 0 };
     char what[32], when[32];
-    snprintf (what, sizeof what, "%" PRId64, s_int (event, "message_id"));
-    snprintf (when, sizeof when, "%" PRId64, s_int (event, "date"));
-    in->why = !s_int (chat, "id") || !s_int (user, "id") || !(*put || *taken)
+    snprintf (what, sizeof what, "%" PRId64, argos_json_int (event, "message_id"));
+    snprintf (when, sizeof when, "%" PRId64, argos_json_int (event, "date"));
+    in->why = !argos_json_int (chat, "id") || !argos_json_int (user, "id") || !(*put || *taken)
                   ? "no_reaction"
                   : s_not_for_us (who, event, &said);
     if (in->why)
         return;
     json_t *source = s_source (who, event, user);
     json_t *body = json_pack ("{s:o,s:s}", "source", source, "message_id", what);
-    in->message = s_message (who, source, s_int (chat, "id"), what, body);
+    in->message = s_message (who, source, argos_json_int (chat, "id"), what, body);
     argos_edit_reaction (in->message, *put ? put : taken, *put, when);
     in->kind = ARGOS_TG_MESSAGE;
 }
@@ -461,7 +457,7 @@ argos_tg_in_clear (argos_tg_in_t *self)
 static bool
 s_same_writer (const json_t *a, const json_t *b)
 {
-    return strcmp (s_text (a, "user_id"), s_text (b, "user_id")) == 0;
+    return strcmp (argos_json_text (a, "user_id"), argos_json_text (b, "user_id")) == 0;
 }
 
 bool
@@ -477,13 +473,14 @@ argos_tg_join (argos_tg_in_t *first, argos_tg_in_t *next)
         return false;
     json_t *body = json_object_get (first->message, "body");
     json_t *more = json_object_get (next->message, "body");
-    const char *text = s_text (body, "text"), *behind = s_text (more, "text");
+    const char *text = argos_json_text (body, "text"), *behind = argos_json_text (more, "text");
     bool album = *first->group && strcmp (first->group, next->group) == 0 &&
                  json_array_size (first->files) + json_array_size (next->files) <= FILES_MAX;
     bool cut = first->whole && !*next->group && !next->files && *behind != '/' &&
                !json_object_get (more, "reply_to_message_id") &&
                strlen (text) + strlen (behind) < JOINED_MAX;
-    if (strcmp (s_text (first->message, "key"), s_text (next->message, "key")) != 0 ||
+    if (strcmp (argos_json_text (first->message, "key"), argos_json_text (next->message, "key")) !=
+            0 ||
         !s_same_writer (json_object_get (body, "source"), json_object_get (more, "source")) ||
         !(album || cut))
         return false;

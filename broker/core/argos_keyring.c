@@ -6,6 +6,8 @@
 
 #include "argos_keyring.h"
 
+#include "argos_json_get.h"
+
 #include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -37,24 +39,17 @@ s_clear (argos_keyring_t *self)
     self->count = 0;
 }
 
-static const char *
-s_text (const json_t *record, const char *name)
-{
-    const char *text = json_string_value (json_object_get (record, name));
-    return text ? text : "";
-}
-
 static void
 s_add (argos_keyring_t *self, json_t *record)
 {
     slot_t *slot = &self->slots[self->count++], *other = NULL;
     slot->record = record;
-    slot->key = (argos_keyring_key_t){ .name = s_text (record, "name"),
-        .role = s_text (record, "role"),
-        .public_key = s_text (record, "public"),
-        .token_sha256 = s_text (record, "token_sha256"),
-        .platform = s_text (record, "platform"),
-        .account = s_text (record, "account") };
+    slot->key = (argos_keyring_key_t){ .name = argos_json_text (record, "name"),
+        .role = argos_json_text (record, "role"),
+        .public_key = argos_json_text (record, "public"),
+        .token_sha256 = argos_json_text (record, "token_sha256"),
+        .platform = argos_json_text (record, "platform"),
+        .account = argos_json_text (record, "account") };
     const argos_keyring_key_t *key = &slot->key;
     if (*key->name)
         HASH_FIND (hh, self->names, key->name, strlen (key->name), other);
@@ -72,12 +67,12 @@ s_add (argos_keyring_t *self, json_t *record)
 static bool
 s_is_record (const json_t *record)
 {
-    return json_is_object (record) && strlen (s_text (record, "name")) <= ARGOS_NAME_MAX &&
-           strlen (s_text (record, "role")) <= ARGOS_NAME_MAX &&
-           strlen (s_text (record, "public")) <= ARGOS_NAME_MAX &&
-           strlen (s_text (record, "token_sha256")) <= ARGOS_NAME_MAX &&
-           strlen (s_text (record, "platform")) <= ARGOS_PLATFORM_MAX &&
-           strlen (s_text (record, "account")) <= ARGOS_NAME_MAX;
+    return json_is_object (record) && strlen (argos_json_text (record, "name")) <= ARGOS_NAME_MAX &&
+           strlen (argos_json_text (record, "role")) <= ARGOS_NAME_MAX &&
+           strlen (argos_json_text (record, "public")) <= ARGOS_NAME_MAX &&
+           strlen (argos_json_text (record, "token_sha256")) <= ARGOS_NAME_MAX &&
+           strlen (argos_json_text (record, "platform")) <= ARGOS_PLATFORM_MAX &&
+           strlen (argos_json_text (record, "account")) <= ARGOS_NAME_MAX;
 }
 
 //  The texts of a list are shared with the slots, which hold references.
