@@ -19,10 +19,12 @@ class Peer:
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.connect(endpoint)
         self.waiting = []
+        self.spoken, self.ping_s = time.monotonic(), 2.0
         body = {"name": name, "instance": int(time.time() * 1000), "protocol": 1, "leases": []}
         if token:
             body["token"] = token  # Of a key (argos keys new), or of the operator: gives its role
         self.welcome = self.ask({"type": "hello"}, body)[2]
+        self.ping_s = self.welcome.get("ping_ms", 2000) / 1000
 
     def send(self, header, body=None, parts=()):
         """One message; parts are (header, body) pairs of a commit."""
@@ -30,19 +32,26 @@ class Peer:
         for part_header, part_body in parts:
             frames += [json.dumps(part_header).encode(), json.dumps(part_body).encode()]
         self.socket.send_multipart(frames)
+        self.spoken = time.monotonic()
 
     def receive(self, wanted):
-        """The next message for which wanted(header, meta) is true; others wait for their turn."""
+        """The next message for which wanted(header, meta) is true; others wait for their turn. Pings: who is silent gets nothing new."""
         deadline = time.monotonic() + DEADLINE_S
         for index, message in enumerate(self.waiting):
             if wanted(message[0], message[1]):
                 return self.waiting.pop(index)
         while True:
-            left = deadline - time.monotonic()
-            assert left > 0 and self.socket.poll(left * 1000), "nothing came before the deadline"
+            now = time.monotonic()
+            assert now < deadline, "nothing came before the deadline"
+            if now - self.spoken >= self.ping_s:
+                self.send({"type": "ping", "id": "alive"})
+            if not self.socket.poll(self.ping_s * 1000):
+                continue
             magic, header, meta, body = self.socket.recv_multipart()[:4]
             assert magic == b"AR1"
             message = (json.loads(header), json.loads(meta or b"{}"), json.loads(body or b"{}"))
+            if message[0]["type"] == "pong" and message[0].get("re") == "alive":
+                continue
             if wanted(message[0], message[1]):
                 return message
             self.waiting.append(message)
@@ -103,3 +112,15 @@ def test_a_message_goes_in_and_its_answer_comes_out(argosd):
     # The same message again is the same message
     assert peer.ask(header, body)[2] == accepted[2]
     peer.close()
+
+
+def test_who_waits_longer_than_one_may_be_silent_gets_it_all_the_same(daemon):
+    (daemon.home / "argos.yaml").write_text("broker: {lease_ms: 3000, quiet_ms: 600, ping_ms: 200}\n")
+    daemon.start()
+    peer = Peer(daemon.endpoint, "test.main")
+    assert peer.ask({"type": "serve"}, {"service": "deliver.test.main", "slots": 4})[0]["type"] == "accepted"
+    header, body, run_id = inbound("!slow 25")
+    assert peer.ask(header, body)[0]["type"] == "accepted"
+    assert peer.receive(lambda h, _: h["type"] == "deliver.request")[2]["run_id"] == run_id
+    peer.close()
+    assert daemon.stop() == 0
