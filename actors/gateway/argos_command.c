@@ -118,7 +118,7 @@ s_find (const argos_gateway_case_t *gateway, argos_command_t *command)
     char word[ARGOS_COMMAND_NAME_MAX + 1];
     const json_t *quick_commands = json_object_get (gateway->policy->config, "quick_commands");
     memcpy (word, command->word, sizeof word);
-    for (int i = 0; i <= ALIAS_MAX && !command->row && !command->exec; i++) {
+    for (int i = 0; i <= ALIAS_MAX && !command->row && !*command->exec; i++) {
         const json_t *quick = json_object_get (quick_commands, word);
         const char *target = argos_cmd_text (quick, "target"), *rest;
         command->row = argos_commands_find (word);
@@ -126,8 +126,9 @@ s_find (const argos_gateway_case_t *gateway, argos_command_t *command)
             command->row = NULL;
         if (command->row || !quick)
             return;
-        command->exec = strcmp (argos_cmd_text (quick, "type"), "exec") == 0;
-        if (command->exec || !argos_incoming_command (target, word, &rest))
+        if (strcmp (argos_cmd_text (quick, "type"), "exec") == 0)
+            memcpy (command->exec, word, sizeof command->exec);
+        if (*command->exec || !argos_incoming_command (target, word, &rest))
             return;
         char *arguments = NULL;
         if (asprintf (&arguments, "%s%s%s", rest, *rest && *command->arguments ? " " : "",
@@ -190,6 +191,12 @@ argos_command_read (const argos_gateway_case_t *gateway, argos_command_t *comman
     return found;
 }
 
+const char *
+argos_command_name (const argos_command_t *command)
+{
+    return command->row ? command->row->name : *command->exec ? command->exec : command->word;
+}
+
 void
 argos_command_clear (argos_command_t *command)
 {
@@ -211,13 +218,21 @@ s_may (const argos_gateway_case_t *gateway, const char *word)
                row ? row->name : word);
 }
 
+//  Whether who speaks may use the command: the word that was typed, and what it stands for.
+
+static bool
+s_may_use (const argos_gateway_case_t *gateway, const argos_command_t *command)
+{
+    return s_may (gateway, command->word) && s_may (gateway, argos_command_name (command));
+}
+
 //  Whether hooks are asked about it: a command that the user may use, typed now.
 
 static bool
 s_hooks_decide (const argos_gateway_case_t *gateway, const argos_command_t *command)
 {
-    return (command->row || command->exec) && !command->confirmed && !command->cancelled &&
-           s_may (gateway, command->word) && (!command->row || s_may (gateway, command->row->name));
+    return (command->row || *command->exec) && !command->confirmed && !command->cancelled &&
+           s_may_use (gateway, command);
 }
 
 //  Whether it is one of the shell that nobody has refused: it runs when it is asked for.
@@ -226,7 +241,7 @@ static bool
 s_runs (const argos_gateway_case_t *gateway, const argos_command_t *command)
 {
     argos_hook_said_t said;
-    return command->exec && s_may (gateway, command->word) && gateway->have & BIT (HOOK) &&
+    return *command->exec && s_may_use (gateway, command) && gateway->have & BIT (HOOK) &&
            argos_hook_word (gateway, &said) != ARGOS_HOOK_SAY;
 }
 
@@ -337,16 +352,16 @@ argos_command_step (const argos_gateway_case_t *gateway, json_t *parts)
         argos_command_clear (&command);
         return false;
     }
-    if (!command.row && !command.exec)
+    if (!command.row && !*command.exec)
         s_unknown (gateway, command.word, parts);
-    else if (!s_may (gateway, command.word) || (command.row && !s_may (gateway, command.row->name)))
+    else if (!s_may_use (gateway, &command))
         argos_cmd_say (gateway, parts, SAY_ADMIN_ONLY, command.word);
     else if (s_hooks_decide (gateway, &command) &&
              argos_hook_word (gateway, &said) == ARGOS_HOOK_SAY) {
         if (*said.message)
             argos_cmd_say (gateway, parts, "%s", said.message);
     }
-    else if (command.exec)
+    else if (*command.exec)
         argos_exec_step (gateway, &command, parts);
     else
         s_do (gateway, &command, parts);

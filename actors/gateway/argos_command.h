@@ -16,11 +16,11 @@
 
 typedef struct {
     const argos_commands_row_t *row;       //  The command; NULL = a quick command, or unknown
-    bool exec;                             //  A quick command that is one of the shell
     bool confirmed;                        //  It was asked for before, and this is the answer: yes
     bool always;                           //  and never to be asked again
     bool cancelled;                        //  The answer is no
     char word[ARGOS_COMMAND_NAME_MAX + 1]; //  As it was typed, in lower case
+    char exec[ARGOS_COMMAND_NAME_MAX + 1]; //  The quick command of the shell that it is; "" = none
     char *arguments;                       //  Own copy, "" = none
 } argos_command_t;
 
@@ -28,6 +28,10 @@ typedef struct {
 //  alias of the configuration (quick_commands) has become what it stands for. What comes through
 //  the API is text in any case: a program means what it sends. Clear it in any case.
 bool argos_command_read (const argos_gateway_case_t *gateway, argos_command_t *command);
+
+//  Its own name, whatever was typed: of its row, of the quick command of the shell, else the word.
+//  Borrowed.
+const char *argos_command_name (const argos_command_t *command);
 
 //  Frees what it owns. Idempotent.
 void argos_command_clear (argos_command_t *command);

@@ -22,8 +22,8 @@ static const char *
 s_line (const argos_gateway_case_t *gateway, const argos_command_t *command)
 {
     const json_t *quick = json_object_get (
-        json_object_get (gateway->policy->config, "quick_commands"), command->word);
-    return command->exec ? argos_cmd_text (quick, "command") : "";
+        json_object_get (gateway->policy->config, "quick_commands"), command->exec);
+    return argos_cmd_text (quick, "command");
 }
 
 //  Why it may not run, to reason (ARGOS_APPROVAL_TEXT_MAX + 1 bytes). Returns whether it may.

@@ -2,8 +2,8 @@
 
 #include "argos_hook_word.h"
 
+#include "argos_command.h"
 #include "argos_hook_event.h"
-#include "argos_incoming.h"
 #include "argos_parts.h"
 
 #include <string.h>
@@ -20,16 +20,19 @@ s_text (const json_t *object, const char *name)
 json_t *
 argos_hook_question (const argos_gateway_case_t *self)
 {
-    char name[ARGOS_INCOMING_NAME_MAX + 1], cut[ARGUMENTS_MAX + 1];
-    const char *arguments = "";
-    if (!argos_incoming_command (s_text (self->body, "text"), name, &arguments))
-        return NULL;
-    //  What is cut off must not be a way around the hooks
-    argos_parts_cut (arguments, cut, sizeof cut);
-    json_t *body = argos_hook_event_new ("", json_object_get (self->body, "source"));
-    json_object_del (body, "event");
-    json_object_set_new (body, "command", json_string (name));
-    json_object_set_new (body, "args", json_string (cut));
+    char cut[ARGUMENTS_MAX + 1];
+    argos_command_t command;
+    json_t *body = NULL;
+    if (argos_command_read (self, &command)) {
+        //  Neither what is cut off nor another name must be a way around the hooks
+        argos_parts_cut (command.arguments, cut, sizeof cut);
+        body = argos_hook_event_new ("", json_object_get (self->body, "source"));
+        json_object_del (body, "event");
+        json_object_set_new (body, "command", json_string (argos_command_name (&command)));
+        json_object_set_new (body, "args", json_string (cut));
+        json_object_set_new (body, "raw_command", json_string (command.word));
+    }
+    argos_command_clear (&command);
     return body;
 }
 

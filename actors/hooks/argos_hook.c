@@ -5,6 +5,7 @@
 
 #include "argos_hook.h"
 
+#include "argos_commands.h"
 #include "argos_embedded.h"
 #include "argos_schema.h"
 #include "argos_yaml.h"
@@ -86,6 +87,25 @@ s_read (loader_t *self, const char *folder)
     return manifest;
 }
 
+//  What a manifest wants to hear, new: other names of commands have become their own, which is what
+//  events are called by.
+
+static json_t *
+s_events (const json_t *patterns)
+{
+    static const char prefix[] = "command:";
+    json_t *events = json_array (), *pattern;
+    size_t index;
+    json_array_foreach (patterns, index, pattern) {
+        const char *text = json_string_value (pattern), *word = text + sizeof prefix - 1;
+        bool command = strncmp (text, prefix, sizeof prefix - 1) == 0;
+        const argos_commands_row_t *row = command ? argos_commands_find (word) : NULL;
+        json_array_append_new (
+            events, row ? json_sprintf ("%s%s", prefix, row->name) : json_incref (pattern));
+    }
+    return events;
+}
+
 //  Fills a hook from its folder. Returns 0, or -1 with a problem.
 
 static int
@@ -114,7 +134,7 @@ s_load_one (loader_t *self, const char *home, const char *name, argos_hook_t *ho
     *hook = (argos_hook_t){ .name = strdup (name),
         .folder = strdup (folder),
         .program = strdup (program),
-        .events = json_incref (json_object_get (manifest, "events")),
+        .events = s_events (json_object_get (manifest, "events")),
         .timeout_ms = timeout ? json_integer_value (timeout) : 5000 };
     json_decref (manifest);
     if (!hook->name || !hook->folder || !hook->program)

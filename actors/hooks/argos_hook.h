@@ -15,7 +15,8 @@ typedef struct {
     char *name;         //  Of the folder
     char *folder;       //  Its path
     char *program;      //  Path of the program
-    json_t *events;     //  What it wants to hear: names, or patterns that end in *
+    json_t *events;     //  What it wants to hear: names, or patterns that end in *; commands by
+                        //  their own names
     int64_t timeout_ms; //  Longest run
 } argos_hook_t;
 

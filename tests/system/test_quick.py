@@ -14,6 +14,7 @@ def talk(daemon):
   disk: {{type: exec, command: "echo free space", description: what is left}}
   mark: {{type: exec, command: "echo x >> {mark}"}}
   wipe: {{type: exec, command: "rm -rf /"}}
+  df: {{type: alias, target: /disk}}
   halt: {{type: exec, command: "exit 3"}}
 """)
     daemon.start()
@@ -25,6 +26,7 @@ def talk(daemon):
 @pytest.mark.conversation("a quick command")
 def test_what_the_settings_name_runs_and_is_told(talk, daemon):
     assert talk.ask("/disk")["text"] == "free space\n"
+    assert talk.ask("/df")["text"] == "free space\n"
     assert "ended with 3" in talk.ask("/halt")["text"]
     assert "✅ Done." in talk.ask("/mark")["text"]
     assert (daemon.home / "mark").read_text() == "x\n"

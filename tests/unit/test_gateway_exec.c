@@ -11,7 +11,7 @@
     "{'gateway':{'allow_all_users':true},'quick_commands':{'disk':{'type':'exec','command':'df "   \
     "-h'},'wipe':{'type':'exec','command':'rm -rf /'},'push':{'type':'exec','command':'git push "  \
     "--force'},'none':{'type':'exec'},'d':{'type':'alias','target':'/disk'}},'approvals':{'mode'"  \
-    ":'manual'},'platforms':{'gated':{'allow_admin_from':['bob']}}}"
+    ":'manual'},'platforms':{'gated':{'allow_admin_from':['bob'],'user_allowed_commands':['d']}}}"
 #define ROUTE "{'route':null,'session':null}"
 
 static const struct {
@@ -31,7 +31,11 @@ static const struct {
     { "test", "/push", 1, NULL, NULL, "", "/push does not run" },
     { "test", "/none", 1, NULL, NULL, "", "/none does not run: it has no command" },
     { "test", "/disk", 1, "{'decision':'deny','message':'not today'}", NULL, "", "not today" },
+    { "test", "/d", 1, NULL, "{'output':'42 %','exit_code':0}", "df -h", "42 %" },
+    { "test", "/d now", 1, NULL, NULL, "", "/d takes no words" },
+    { "test", "/d", 1, "{'decision':'deny','message':'not today'}", NULL, "", "not today" },
     { "gated", "/disk", 1, NULL, NULL, "", "⛔ /disk" },
+    { "gated", "/d", 1, NULL, NULL, "", "⛔ /d" },
 };
 
 static void

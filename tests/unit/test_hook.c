@@ -154,13 +154,19 @@ the_gateway_asks_about_a_command_and_reads_the_word (void **state)
     memcpy (text, "/Status@bot ", 12);
     json_t *body =
         json_pack ("{s:s, s:{s:s, s:s}}", "text", text, "source", "platform", "p", "user_id", "u");
-    argos_gateway_case_t gateway = { .body = body };
+    const argos_gateway_policy_t policy = { .queue_max = 1 };
+    argos_gateway_case_t gateway = { .policy = &policy, .body = body };
     json_t *question = argos_hook_question (&gateway);
     assert_int_equal (
         argos_schema_check ("hook.command", question, reason, sizeof reason), ARGOS_OK);
     assert_string_equal (json_string_value (json_object_get (question, "command")), "status");
     assert_string_equal (json_string_value (json_object_get (question, "user_id")), "u");
     assert_int_equal (json_string_length (json_object_get (question, "args")), 65536);
+    json_decref (question);
+    json_object_set_new (body, "text", json_string ("/Reset x"));
+    question = argos_hook_question (&gateway);
+    assert_string_equal (json_string_value (json_object_get (question, "command")), "new");
+    assert_string_equal (json_string_value (json_object_get (question, "raw_command")), "reset");
     json_decref (question);
     json_object_set_new (body, "text", json_string ("no command"));
     assert_null (argos_hook_question (&gateway));
