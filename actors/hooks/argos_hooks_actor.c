@@ -1,7 +1,7 @@
 //  argos_hooks_actor - see the header.
 //
-//  Invariant: the settings may change under way; hooks of the old set run to their end first
-//  (s_reload).
+//  Invariant: the settings may change under way: what a hook runs goes on, and what waits for it
+//  finds the new program; a hook that is no more is ended.
 
 #include "argos_actor.h"
 #include "argos_hook_event.h"
@@ -24,35 +24,59 @@ s_warn (void *arg, const char *sentence)
     argos_log (ARGOS_LOG_WARN, HOOKS_NAME, "warning", "reason=\"%s\"", sentence);
 }
 
-static bool
-s_is_busy (const hooks_t *self)
+//  Where in the list a hook is that was called so; when it is gone, *ret_gone and where the one
+//  behind it is.
+
+static size_t
+s_place (const hooks_t *self, const char *name, bool *ret_gone)
 {
+    size_t place = 0;
+    while (place < self->count && strcoll (self->list[place].name, name) < 0)
+        place++;
+    *ret_gone = place == self->count || !streq (self->list[place].name, name);
+    return place;
+}
+
+//  Takes over what the hooks of the list before were at.
+
+static void
+s_take_over (hooks_t *self, const argos_hook_t *before, size_t count)
+{
+    runner_t runners[ARGOS_HOOKS_MAX];
+    question_t *question, *next;
+    bool gone;
+    memcpy (runners, self->runners, count * sizeof *runners);
     for (size_t i = 0; i < self->count; i++)
-        if (self->runners[i].count)
-            return true;
-    return false;
+        self->runners[i] = (runner_t){ .hooks = self, .index = i, .input_fd = -1 };
+    for (size_t i = 0; i < count; i++) {
+        size_t place = s_place (self, before[i].name, &gone);
+        runners[i].index = place;
+        if (gone)
+            runner_clear (&runners[i]);
+        else
+            self->runners[place] = runners[i];
+    }
+    DL_FOREACH_SAFE (self->questions, question, next) {
+        question->hook = s_place (self, before[question->hook].name, &gone);
+        if (gone)
+            hooks_ask_next (self, question);
+    }
 }
 
 static void
 s_load (hooks_t *self)
 {
-    self->reload = false;
-    argos_hook_free (&self->list, self->count);
+    argos_hook_t *before = self->list;
+    size_t count = self->count;
     self->count = argos_hook_load (self->home, &self->list, s_warn, NULL);
-    for (size_t i = 0; i < self->count; i++) {
-        self->runners[i] = (runner_t){ .hooks = self, .index = i, .input_fd = -1 };
+    s_take_over (self, before, count);
+    argos_hook_free (&before, count);
+    for (size_t i = 0; i < self->count; i++)
         argos_log (ARGOS_LOG_INFO, HOOKS_NAME, "hook", "name=%s", self->list[i].name);
-    }
     if (self->count && !self->subscribed)
         argos_peer_subscribe (argos_shell_peer (self->shell), ARGOS_HOOK_TOPIC, 0);
     self->subscribed = self->subscribed || self->count;
-}
-
-static void
-s_reload (hooks_t *self)
-{
-    if (self->reload && !s_is_busy (self))
-        s_load (self);
+    hooks_arm (self);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -74,7 +98,6 @@ s_turn (hooks_t *self)
                 runner_finish (runner);
         }
     }
-    s_reload (self);
     hooks_arm (self);
 }
 
@@ -158,8 +181,10 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
     snprintf (question->id, sizeof question->id, "%s", msg->id);
     question->event = event;
     question->due = argos_shell_now () + ARGOS_HOOKS_DECIDE_MS;
-    if (self->question_count >= QUESTIONS_MAX)
+    if (self->question_count >= QUESTIONS_MAX) {
         question->hook = self->count; //  Nobody is asked
+        argos_log (ARGOS_LOG_WARN, HOOKS_NAME, "not asked", "reason=\"too many commands wait\"");
+    }
     DL_APPEND (self->questions, question);
     self->question_count++;
     hooks_ask_next (self, question);
@@ -168,12 +193,10 @@ s_on_request (void *ctx, const argos_peer_msg_t *msg)
 static void
 s_on_command (void *arg, zmsg_t *msg)
 {
-    hooks_t *self = arg;
     json_t *settings = argos_actor_settings (msg);
     if (settings)
-        self->reload = true;
+        s_load (arg);
     json_decref (settings);
-    s_reload (self);
 }
 
 static void
@@ -218,14 +241,8 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 static void
 s_destroy (hooks_t *self)
 {
-    for (size_t i = 0; i < self->count; i++) {
-        runner_t *runner = &self->runners[i];
-        argos_terminal_destroy (&runner->terminal);
-        if (runner->input_fd >= 0)
-            close (runner->input_fd);
-        while (runner->jobs)
-            runner_job_free (runner, runner->jobs);
-    }
+    for (size_t i = 0; i < self->count; i++)
+        runner_clear (&self->runners[i]);
     question_t *question, *next;
     DL_FOREACH_SAFE (self->questions, question, next) {
         json_decref (question->event);

@@ -50,7 +50,6 @@ struct hooks {
     bool ready;                        //  READY has been said
     bool live;                         //  What was there before us has been passed over
     bool subscribed;                   //  To the topics
-    bool reload;                       //  Read the folder again once nothing runs
     argos_hook_t *list;                //  The hooks
     size_t count;                      //  How many
     runner_t runners[ARGOS_HOOKS_MAX]; //  One each
@@ -69,6 +68,8 @@ void runner_job_free (runner_t *self, job_t *job);
 //  The end of what runs, and the next.
 void runner_over (runner_t *self, const char *output, bool failed);
 void runner_finish (runner_t *self);
+//  Ends what runs and drops what waits, for a hook that is no more; its questions stay open.
+void runner_clear (runner_t *self);
 //  Asks the next hook that wants to hear of it; when there is none, or no time, it may run.
 void hooks_ask_next (hooks_t *self, question_t *question);
 

@@ -101,6 +101,26 @@ runner_job_free (runner_t *self, job_t *job)
     free (job);
 }
 
+//  Ends what runs, if anything does.
+
+static void
+s_end (runner_t *self)
+{
+    argos_terminal_destroy (&self->terminal);
+    if (self->input_fd >= 0)
+        close (self->input_fd);
+    self->input_fd = -1;
+    self->broken = false;
+}
+
+void
+runner_clear (runner_t *self)
+{
+    s_end (self);
+    while (self->jobs)
+        runner_job_free (self, self->jobs);
+}
+
 //  Takes the first job out and goes on with what it was about.
 
 void
@@ -108,10 +128,7 @@ runner_over (runner_t *self, const char *output, bool failed)
 {
     job_t *job = self->jobs;
     question_t *question = job->question;
-    argos_terminal_destroy (&self->terminal);
-    if (self->input_fd >= 0)
-        close (self->input_fd);
-    self->input_fd = -1;
+    s_end (self);
     runner_job_free (self, job);
     if (question)
         s_decide (self, question, output, failed);

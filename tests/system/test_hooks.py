@@ -1,11 +1,12 @@
 """Hooks: programs that hear what happens and decide about commands; whatever they do, the pipeline goes on."""
 import json
 import os
+import shutil
 import signal
 
 import pytest
 
-from conftest import PLACEMENT, wait_until
+from conftest import PLACEMENT, own_settings, wait_until
 from test_gateway import Chat
 
 
@@ -101,17 +102,26 @@ def test_what_goes_wrong_is_allow_and_a_line_in_the_log(daemon):
     hook(daemon.home, "nonsense", ["command:*"], "#!/bin/sh\necho '{\"decision\":\"perhaps\"}'\n")
     hook(daemon.home, "nowhere", ["command:*"], "#!/no/such/interpreter\n")
     floods = hook(daemon.home, "floods", ["command:flood"], "#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\n")
+    hook(daemon.home, "killed", ["command:killed"], "#!/bin/sh\necho '{\"decision\":\"deny\"}'\nkill -9 $$\n")
+    hook(daemon.home, "ignores", ["command:ignored"], "#!/bin/sh\ntrap '' TERM INT HUP\nwhile :; do sleep 1; done\n", "timeout_ms: 100\n")
+    gone = hook(daemon.home, "vanished", ["command:vanished"], "#!/bin/sh\necho '{\"decision\":\"deny\"}'\n")
+    leaves = hook(daemon.home, "leaves", ["command:leaves"], "#!/bin/sh\nsetsid sleep 60 &\necho $! >pid\necho '{\"decision\":\"deny\"}'\n")
     hook(daemon.home, "writable", ["*"], RECORD).chmod(0o777)
+    (hook(daemon.home, "plain", ["*"], RECORD) / "run").chmod(0o600)
     (daemon.home / "hooks" / "empty").mkdir()
     hook(daemon.home, "wrong", ["no such"], RECORD)
     daemon.start()
-    for name in ("writable", "empty", "wrong"):
+    for name in ("writable", "empty", "wrong", "plain"):
         daemon.wait_log(f"hook {name} is left out")
+    shutil.rmtree(gone)
     chat = Chat(daemon)
-    for command in ("hang", "flood", "status"):
+    for command in ("hang", "flood", "status", "killed", "ignored", "vanished"):
         assert ask(chat, command) == {"decision": "allow"}
+    # What it leaves behind holds its output; it is not waited for, but ended
+    assert ask(chat, "leaves") == {"decision": "deny", "hook": "leaves"}
+    wait_until(lambda: not os.path.exists(f"/proc/{(leaves / 'pid').read_text().strip()}"))
     assert "hello" in chat.ask("hello")["text"]
-    for text in ("hook=crashes status=ok code=3", "hook=hangs status=timeout", 'event="no decision" hook=nonsense', "hook=nowhere"):
+    for text in ("hook=crashes status=ok code=3", "hook=hangs status=timeout", "hook=killed status=ok code=137", 'event="no decision" hook=nonsense', "hook=nowhere"):
         daemon.wait_log(text)
     assert floods.exists()
     # Hooks are read again with the settings
@@ -139,4 +149,81 @@ esac
     assert "Session: " in chat.ask("/whoami")["text"]
     assert "nosuch" in chat.ask("/title x")["text"]
     assert "Session: " in chat.ask("/status")["text"]
+    chat.peer.close()
+
+
+DENY = "#!/bin/sh\necho '{\"decision\":\"deny\",\"message\":\"not today\"}'\n"
+HANG = "#!/bin/sh\necho $$ >pid.new; mv pid.new pid; exec sleep 60\n"
+
+
+def reread(daemon, name):
+    """Have the folder read again, and wait until a hook of that name has been."""
+    os.kill(daemon.process.pid, signal.SIGHUP)
+    daemon.wait_log(f"event=hook name={name}")
+
+
+def test_hooks_are_read_again_while_one_hangs(daemon):
+    hangs = hook(daemon.home, "a-hangs", ["session:*"], HANG, "timeout_ms: 60000\n")
+    holds = hook(daemon.home, "b-holds", ["command:held"], HANG)
+    hook(daemon.home, "c-denies", ["command:held"], DENY)
+    daemon.start()
+    chat = Chat(daemon)
+    chat.ask("hello")
+    wait_until((hangs / "pid").exists)
+    hook(daemon.home, "d-later", ["command:now"], DENY)
+    reread(daemon, "d-later")
+    assert ask(chat, "now")["hook"] == "d-later"
+    # A hook that is gone is ended, and what it was asked about goes on to the next
+    chat.peer.send({"type": "hook.command", "to": "actor:hooks", "id": "held", "ttl_ms": 20_000}, {"command": "held"})
+    wait_until((holds / "pid").exists)
+    pids = [int((folder / "pid").read_text()) for folder in (hangs, holds)]
+    for folder in (hangs, holds):
+        shutil.rmtree(folder)
+    hook(daemon.home, "e-last", ["command:last"], DENY)
+    reread(daemon, "e-last")
+    assert chat.peer.receive(lambda header, _: header.get("re") == "held")[2] == {
+        "decision": "deny", "message": "not today", "hook": "c-denies"}
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
+    chat.peer.close()
+
+
+@own_settings
+def test_no_other_name_is_a_way_around_a_hook(daemon):
+    (daemon.home / "argos.yaml").write_text("""quick_commands:
+  fresh: {type: alias, target: /reset now}
+  disk: {type: exec, command: echo free}
+  df: {type: alias, target: /disk}
+""")
+    hook(daemon.home, "a-hears", ["command:*"], RECORD)
+    hook(daemon.home, "b-denies", ["command:new", "command:v", "command:disk"], DENY)
+    daemon.start()
+    chat = Chat(daemon)
+    for text in ("/new", "/reset", "/fresh", "/RESET@bot", "/version", "/v", "/disk", "/df"):
+        assert chat.ask(text)["text"] == "not today", text
+    told = [(event["event"], event["command"], event["raw_command"], event["args"]) for event in heard(daemon.home / "hooks" / "a-hears")]
+    assert told[:3] == [("command:new", "new", "new", ""), ("command:new", "new", "reset", ""), ("command:new", "new", "fresh", "now")]
+    assert told[-1] == ("command:disk", "disk", "df", "")
+    chat.peer.close()
+
+
+@own_settings
+def test_what_a_hook_puts_in_the_place_of_a_command_has_to_be_allowed_too(daemon):
+    (daemon.home / "argos.yaml").write_text("""quick_commands:
+  secret: {type: exec, command: "touch ran"}
+  other: {type: alias, target: /secret}
+platforms: {test: {allow_admin_from: [boss], user_allowed_commands: [title, status, other]}}
+""")
+    hook(daemon.home, "rewrites", ["command:title"], """#!/bin/sh
+read -r line
+word=${line#*'"args":"'}
+echo "{\\"decision\\":\\"rewrite\\",\\"command\\":\\"${word%%'"'*}\\"}"
+""")
+    daemon.start()
+    chat = Chat(daemon)
+    for word in ("restart", "new", "reset", "background", "secret", "other"):
+        answer = chat.ask(f"/title {word}")["text"]
+        assert "is for admins here" in answer and f"/{word}" in answer, answer
+    assert "Session: " in chat.ask("/title status")["text"]
+    assert "is for admins here" in chat.ask("/other")["text"]  # Both names have to be allowed
+    assert not list(daemon.home.rglob("ran"))
     chat.peer.close()
