@@ -108,6 +108,7 @@ s_apply (turn_t *self, job_t job)
         json_array_append_new (self->rows, row);
         if (self->text && *self->text)
             self->segment++;
+        turn_look_step (self);
     }
     else if (job == JOB_RESULTS)
         for (size_t i = 0; i < self->tool_count; i++)
@@ -147,6 +148,8 @@ s_accepted (turn_t *self, job_t job)
         self->lease = NULL; //  The peer frees it after this call
         self->flying_last = job;
         turn_look (self, "agent:end");
+        if (self->compact && job == JOB_FINISH && !self->error)
+            turn_look_smaller (self);
     }
     if (job == JOB_FINISH && *self->run_id)
         agent_title (self);

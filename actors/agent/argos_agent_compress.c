@@ -145,6 +145,7 @@ turn_compacted (turn_t *self)
     self->user_stored = true;
     self->last_input = 0;
     self->shown = false;
+    turn_look_smaller (self);
 }
 
 void

@@ -29,6 +29,10 @@ void turn_tell (turn_t *self, const char *state);
 //  Tell who looks on (hooks) that the turn has begun or is over, in passing: agent:start,
 //  agent:end.
 void turn_look (turn_t *self, const char *event);
+//  The same of calls of tools that have been stored (agent:step), and of a conversation that has
+//  been made smaller (session:compress).
+void turn_look_step (turn_t *self);
+void turn_look_smaller (turn_t *self);
 
 //  argos_agent_user.c
 //  What the user says in this turn.request, as the model gets it; a new string.

@@ -127,14 +127,47 @@ turn_tell (turn_t *self, const char *state)
     argos_peer_publish (self->agent->peer, self->lease, &part);
 }
 
+//  What hooks hear of every event, new.
+
+static json_t *
+s_event (const turn_t *self, const char *event)
+{
+    json_t *body = argos_hook_event_new (event, json_object_get (self->body, "source"));
+    argos_hook_event_text (body, "session_id", self->session);
+    argos_hook_event_text (body, "run_id", self->run_id);
+    return body;
+}
+
+static void
+s_publish (turn_t *self, json_t *body)
+{
+    argos_peer_part_t part = { .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = body };
+    argos_peer_publish (self->agent->peer, NULL, &part);
+}
+
+void
+turn_look_step (turn_t *self)
+{
+    json_t *body = s_event (self, "agent:step"), *names = json_array ();
+    for (size_t i = 0; i < self->tool_count; i++)
+        json_array_append_new (names, json_string (self->tools[i].name));
+    json_object_set_new (body, "tool_names", names);
+    json_object_set_new (body, "iteration", json_integer (self->iterations));
+    s_publish (self, body);
+}
+
+void
+turn_look_smaller (turn_t *self)
+{
+    s_publish (self, s_event (self, "session:compress"));
+}
+
 void
 turn_look (turn_t *self, const char *event)
 {
     if (!*self->run_id)
         return;
-    json_t *body = argos_hook_event_new (event, json_object_get (self->body, "source"));
-    argos_hook_event_text (body, "session_id", self->session);
-    argos_hook_event_text (body, "run_id", self->run_id);
+    json_t *body = s_event (self, event);
     argos_hook_event_text (
         body, "message", json_string_value (json_object_get (self->body, "text")));
     if (self->flying_last) {
@@ -144,8 +177,7 @@ turn_look (turn_t *self, const char *event)
                                           : "completed");
         argos_hook_event_text (body, "response", self->text);
     }
-    argos_peer_part_t part = { .type = ARGOS_HOOK_EVENT, .to = ARGOS_HOOK_TOPIC, .body = body };
-    argos_peer_publish (self->agent->peer, NULL, &part);
+    s_publish (self, body);
 }
 
 static void

@@ -73,6 +73,19 @@ def test_peers_that_look_on_hear_the_same(argosd):
     chat.peer.close()
 
 
+def test_each_step_of_a_turn_is_told(argosd):
+    chat = Chat(argosd)
+    chat.peer.send({"type": "subscribe", "id": "s1", "to": "topic:hook.events"}, {"from": 0})
+    run = chat.say('!tool terminal {"command":"echo hi"}')
+    chat.hear()
+    told = []
+    while not told or told[-1]["event"] != "agent:end":
+        told.append(chat.peer.receive(lambda header, meta: header["type"] == "hook.event")[2])
+    steps = [event for event in told if event["event"] == "agent:step"]
+    assert [(step["iteration"], step["tool_names"], step["run_id"]) for step in steps] == [(1, ["terminal"], run)]
+    chat.peer.close()
+
+
 def test_the_first_word_that_is_not_allow_decides(daemon):
     say = "#!/bin/sh\ncat >input\necho noise >&2\necho '%s'\n"
     first = hook(daemon.home, "a-allows", ["command:*"], say % '{"decision":"allow"}')

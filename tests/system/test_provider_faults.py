@@ -13,6 +13,7 @@ import pytest
 
 from conftest import ROOT, Argosd, own_settings, wait_until
 from test_adapter_pyzmq import Peer, inbound
+from test_hooks import RECORD, heard, hook, reread
 
 pytestmark = own_settings
 
@@ -519,6 +520,8 @@ def test_a_short_conversation_that_is_too_long_is_a_reason(openai, faults):
 
 def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
     chat = Chat(settings(faults, more="compression:\n  context_tokens: 4000\n"))
+    record = hook(chat.daemon.home, "record", ["session:compress"], RECORD)
+    reread(chat.daemon, "record")
     rows = None
     notices = []
     for turn in range(24):
@@ -536,6 +539,9 @@ def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
     assert "Keep above all what concerns: the words" in json.dumps(faults.requests("summary")[-1])
     shorter = chat.rows(data["run_id"])
     assert len(shorter) <= len(rows) and shorter != rows
+    told = wait_until(lambda: len(told := heard(record)) > len(notices) and told)
+    assert ["run_id" in event for event in told] == [True] * len(notices) + [False]
+    assert {event["session_id"] for event in told} == {chat.run(data["run_id"])["session_id"]}
     chat.close()
 
 
