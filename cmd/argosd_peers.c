@@ -82,7 +82,7 @@ s_set_agent (argosd_peers_t *self, peer_t *peer)
         argos_provider_settings_init (&agent->fallbacks[i], &self->config->fallbacks[i]);
     agent->settings = s_settings (self);
     agent->slots = self->config->agent.max_turns;
-    agent->looping = argosd_restarts_loop (self->home->path);
+    agent->looping_until = argosd_restarts_loop (self->home->path);
     agent->cache = self->cache;
 }
 

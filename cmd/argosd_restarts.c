@@ -57,13 +57,15 @@ argosd_restarts_note (const char *home)
         unlink (next);
 }
 
-bool
+int64_t
 argosd_restarts_loop (const char *home)
 {
-    int64_t times[LAST], now = time (NULL);
+    int64_t times[LAST], now = time (NULL), first = now;
     s_read (home, times);
-    for (int i = 0; i < LAST; i++)
+    for (int i = 0; i < LAST; i++) {
         if (times[i] > now || now - times[i] > WITHIN_S)
-            return false;
-    return true;
+            return 0;
+        first = times[i] < first ? times[i] : first;
+    }
+    return (first + WITHIN_S + 1) * 1000;
 }

@@ -7,12 +7,12 @@
 #ifndef ARGOSD_RESTARTS_H
 #define ARGOSD_RESTARTS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 //  Notes that this process ends for a restart. A file that can't be written is no reason to stay.
 void argosd_restarts_note (const char *home);
 
-//  Whether the restarts of that home are a loop.
-bool argosd_restarts_loop (const char *home);
+//  Until when the restarts of that home are a loop, wall msec; 0 = they are none.
+int64_t argosd_restarts_loop (const char *home);
 
 #endif

@@ -27,12 +27,12 @@ typedef struct {
     argos_provider_settings_t provider;                       //  Who answers
     argos_provider_settings_t fallbacks[ARGOS_FALLBACKS_MAX]; //  Who answers when that one can't
     size_t fallback_count;                                    //  How many
-    json_t *settings;    //  All of them; NULL = the next two alone. Copied
-    char *system_prompt; //  First message of each conversation; NULL = none. Copied
-    int max_iterations;  //  Calls of the model in one turn; 0 = 90
-    int slots;           //  Turns at a time; 0 = 1000
-    int cache;           //  Number of the cache beside us, 0 = it has none
-    bool looping;        //  Restart after restart: no turn is taken up again
+    json_t *settings;      //  All of them; NULL = the next two alone. Copied
+    char *system_prompt;   //  First message of each conversation; NULL = none. Copied
+    int max_iterations;    //  Calls of the model in one turn; 0 = 90
+    int slots;             //  Turns at a time; 0 = 1000
+    int cache;             //  Number of the cache beside us, 0 = it has none
+    int64_t looping_until; //  Restart after restart: no turn is taken up again before, wall msec
 } argos_agent_config_t;
 
 //  The actor; config is an argos_agent_config_t, copied before READY.

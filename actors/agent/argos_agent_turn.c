@@ -316,7 +316,7 @@ turn_begin (turn_t *self)
     const argos_provider_settings_t *provider = &self->agent->config.provider;
     turn_tell (self, "running");
     turn_look (self, "agent:start");
-    if (self->attempt > 1 && self->agent->config.looping)
+    if (self->attempt > 1 && argos_shell_wall () < self->agent->config.looping_until)
         turn_fail (self, "The turn was interrupted by a restart. There have been several within a "
                          "minute, so it was not taken up again");
     else if (!self->agent->backs[self->back].provider) {

@@ -27,7 +27,7 @@ typedef struct {
     zsock_t *pipe;                //  To the owner
     argos_shell_t *shell;         //  The loop
     bool ready;                   //  READY has been said
-    bool looping;                 //  No more restarts
+    int64_t looping_until;        //  No more restarts before, wall msec
     int64_t begun;                //  Of this process, wall msec
     json_t *platforms;            //  That are configured
     asker_t waiting[WAITING_MAX]; //  Oldest first
@@ -93,7 +93,7 @@ s_on_lease (void *ctx, const argos_peer_msg_t *msg)
     const char *run = json_string_value (json_object_get (msg->body, "run_id"));
     if (msg->attempt > 1 || msg->at < self->begun)
         s_restart_done (self, msg, "notice", "♻ Gateway restarted successfully");
-    else if (self->looping)
+    else if (argos_shell_wall () < self->looping_until)
         s_restart_done (self, msg, "error",
             "There have been three restarts within a minute: not another one now");
     else {
@@ -158,7 +158,7 @@ argos_daemon_actor (zsock_t *pipe, void *config)
     static const char *const types[] = { "daemon.restart", NULL };
     const argos_daemon_config_t *settings = config;
     daemon_t self = { .pipe = pipe,
-        .looping = settings->looping,
+        .looping_until = settings->looping_until,
         .begun = argos_shell_wall (),
         .platforms = json_deep_copy (settings->platforms) };
     char name[ARGOS_NAME_MAX + 1];

@@ -23,9 +23,9 @@
 #define ARGOS_DAEMON_RELOADED "RELOADED" //  From it, with the body of a config.reload.result
 
 typedef struct {
-    argos_link_t link; //  To the broker; copied before READY
-    bool looping;      //  Three planned restarts within a minute: not a fourth
-    json_t *platforms; //  Names of those that are configured, an array; copied before READY
+    argos_link_t link;     //  To the broker; copied before READY
+    int64_t looping_until; //  Three planned restarts within a minute: not a fourth, wall msec
+    json_t *platforms;     //  Names of those that are configured, an array; copied before READY
 } argos_daemon_config_t;
 
 //  The actor; config is an argos_daemon_config_t.
