@@ -2,7 +2,8 @@
 //
 //  Invariant: whatever the mode, the text is one durable turn.request; the mode decides only how it
 //  meets the turn that runs. Pure. Limits: a message with files, or of our own making, neither
-//  steers nor interrupts; one acknowledgement in 30 s.
+//  steers nor interrupts, and where several share a session only who asked, or an admin,
+//  interrupts; one acknowledgement in 30 s.
 
 #include "argos_busy.h"
 
@@ -12,6 +13,8 @@
 #include "argos_platform.h"
 #include "argos_say.h"
 #include "argos_setting.h"
+#include "argos_source.h"
+#include "argos_tier.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +74,19 @@ argos_busy_needs (const argos_gateway_case_t *self)
            (s_running (self) ? ARGOS_FACT_BIT (ARGOS_FACT_ACK) : 0);
 }
 
+//  Whether the turn at work may be ended by who speaks now: his own, or he is an admin. Whose it is
+//  is asked where several share the session only.
+
+static bool
+s_may_interrupt (const argos_gateway_case_t *self)
+{
+    const json_t *source = json_object_get (self->body, "source");
+    const json_t *theirs = json_object_get (json_object_get (s_running (self), "body"), "source");
+    return !argos_route_is_shared (source, &self->policy->route) ||
+           argos_tier (self->policy->config, source) == ARGOS_TIER_ADMIN ||
+           strcmp (argos_source_participant (theirs), argos_source_participant (source)) == 0;
+}
+
 argos_busy_t
 argos_busy_mode (const argos_gateway_case_t *self)
 {
@@ -85,12 +101,15 @@ argos_busy_mode (const argos_gateway_case_t *self)
     if (!name || json_array_size (json_object_get (self->body, "attachments")) ||
         json_is_true (json_object_get (self->body, "internal")))
         return ARGOS_BUSY_QUEUE;
+    argos_busy_t mode = ARGOS_BUSY_QUEUE;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp (modes[i].name, name) == 0)
-            //  Who waits for people takes nothing in: the text would wake it for nothing
-            return modes[i].mode == ARGOS_BUSY_STEER && !s_leased (self) ? ARGOS_BUSY_QUEUE
-                                                                         : modes[i].mode;
-    return ARGOS_BUSY_QUEUE;
+            mode = modes[i].mode;
+    //  Who waits for people takes nothing in: the text would wake it for nothing
+    if ((mode == ARGOS_BUSY_STEER && !s_leased (self)) ||
+        (mode == ARGOS_BUSY_INTERRUPT && !s_may_interrupt (self)))
+        mode = ARGOS_BUSY_QUEUE;
+    return mode;
 }
 
 //  The run at work is to end, without a word of its own to the chat.

@@ -41,7 +41,8 @@ s_session (const argos_gateway_case_t *self)
     return *session ? json_pack ("{s:s}", "id", session) : NULL;
 }
 
-//  What the route says already need not be asked: an empty lane is the common case.
+//  What the route says already need not be asked: an empty lane is the common case. The bodies say
+//  whose a turn is, which matters where several share a session.
 
 static json_t *
 s_lane (const argos_gateway_case_t *self)
@@ -51,8 +52,10 @@ s_lane (const argos_gateway_case_t *self)
     if (!*session && json_is_true (json_object_get (self->fact[ARGOS_FACT_ROUTE], "idle")))
         return NULL;
     argos_gateway_session (self, session);
+    bool shared =
+        argos_route_is_shared (json_object_get (self->body, "source"), &self->policy->route);
     return *session ? json_pack ("{s:s, s:s, s:b}", "service", "turn", "key", session, "brief",
-                          !argos_edited_is (self))
+                          !argos_edited_is (self) && !shared)
                     : NULL;
 }
 

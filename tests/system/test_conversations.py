@@ -110,6 +110,20 @@ def test_a_busy_thread_keeps_no_other_waiting(begin):
     wait_until(lambda: room.run(slow)["state"] == "cancelled")
 
 
+@pytest.mark.conversation("somebody else speaks in a busy thread")
+def test_one_of_a_shared_thread_does_not_end_what_another_has_asked_for(begin):
+    room = begin(HERMES_GATEWAY_BUSY_INPUT_MODE="interrupt", HERMES_GATEWAY_BUSY_ACK_ENABLED="true")
+    slow = room.say("!slow 4000", kind="thread", thread="1", user_name="")  # Without a name before the words, which the rehearsal is to understand
+    wait_until(lambda: (room.run(slow) or {}).get("state") == "running")
+    other = room.say("and I", user="bob", kind="thread", thread="1")
+    assert "⏳ Queued" in room.notice()["text"] and room.run(slow)["state"] == "running"
+    # Who has asked may, and nobody's words are lost
+    last = room.say("rather this", kind="thread", thread="1")
+    assert room.answer(other)["text"] and room.answer(last)["text"]
+    assert [room.run(run_id)["state"] for run_id in (slow, other, last)] == ["cancelled", "completed", "completed"]
+    assert room.session(slow) == room.session(other) == room.session(last)
+
+
 COUNT = 50
 
 

@@ -82,6 +82,56 @@ each_row_of_the_table_holds (void **state)
     }
 }
 
+//  One of several is not ended by another.
+
+static void
+who_may_end_the_turn_of_a_shared_session (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *type, *config; //  Kind of chat; settings beside the mode
+        const char *asked;         //  Who asked for what runs, NULL = the list does not say
+        bool brief;                //  The bodies are not needed
+        argos_busy_t mode;         //  What a text of bob does
+    } rows[] = {
+        { "thread", "", "'ann'", false, ARGOS_BUSY_QUEUE },
+        { "thread", "", "'bob'", false, ARGOS_BUSY_INTERRUPT },
+        { "thread", "", NULL, false, ARGOS_BUSY_QUEUE },
+        { "thread", ",'platforms':{'test':{'group_allow_admin_from':['bob']}}", "'ann'", false,
+            ARGOS_BUSY_INTERRUPT },
+        { "thread", ",'platforms':{'test':{'group_allow_admin_from':['ann']}}", "'ann'", false,
+            ARGOS_BUSY_QUEUE },
+        //  Where everybody has a session of his own it is his
+        { "group", "", NULL, true, ARGOS_BUSY_INTERRUPT },
+        { "dm", "", NULL, true, ARGOS_BUSY_INTERRUPT },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512], config[256], lane[512];
+        gate_t self;
+        json_t *question;
+        snprintf (
+            config, sizeof config, "{'display':{'busy_input_mode':'interrupt'}%s}", rows[i].config);
+        snprintf (text, sizeof text,
+            "{'source':{'platform':'test','account':'main','chat_type':'%s','chat_id':'c1'%s,"
+            "'user_id':'bob'},'text':'hello'}",
+            rows[i].type, strcmp (rows[i].type, "thread") == 0 ? ",'thread_id':'t'" : "");
+        snprintf (lane, sizeof lane,
+            "{'messages':[{'seq':1,'type':'turn.request','id':'" RUN
+            "','leased':true,'at':1%s%s%s}]}",
+            rows[i].asked ? ",'body':{'source':{'user_id':" : "",
+            rows[i].asked ? rows[i].asked : "", rows[i].asked ? "}}" : "");
+        gate_begin (&self, config, text);
+        gate_fact (&self, ARGOS_FACT_ROUTE, ROUTE);
+        argos_fact_next (&self.gateway, ARGOS_FACT_BIT (ARGOS_FACT_LANE), 0, &question);
+        assert_int_equal (json_is_true (json_object_get (question, "brief")), rows[i].brief);
+        json_decref (question);
+        gate_fact (&self, ARGOS_FACT_LANE, lane);
+        if (argos_busy_mode (&self.gateway) != rows[i].mode)
+            fail_msg ("row %zu", i);
+        gate_end (&self, NULL);
+    }
+}
+
 static void
 a_program_is_never_asked_about (void **state)
 {
@@ -131,6 +181,7 @@ main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_row_of_the_table_holds),
+        cmocka_unit_test (who_may_end_the_turn_of_a_shared_session),
         cmocka_unit_test (an_empty_lane_is_not_listed),
         cmocka_unit_test (a_program_is_never_asked_about),
     };
