@@ -1,9 +1,10 @@
 //  argos_store_actor - takes what is there, commits it, answers.
 //
 //  Invariant: answers leave in the order of the requests, and none before the commit. Nothing is
-//  waited for while requests are there; idle means asleep. After a failure that the database can't
-//  survive nothing more is answered. Limits: BATCH_MAX requests of one commit;
-//  it ends behind the one that brings BATCH_BYTES, so that pieces of files don't hold up the rest.
+//  waited for while requests are there; idle means asleep. Chores are done in pauses: whoever has
+//  just been answered asks again soon, and would wait for them. After a failure that the database
+//  can't survive nothing more is answered. Limits: BATCH_MAX requests of one commit; it ends behind
+//  the one that brings BATCH_BYTES, so that pieces of files don't hold up the rest.
 
 #include "argos_store_actor.h"
 
@@ -22,6 +23,8 @@
 #define BATCH_BYTES 327680 //  Bodies of one commit: less than a whole piece of a file has
 #define REASON_SIZE 256    //  Bytes of a reason
 #define SLEEP_MS 3600000   //  Longest sleep: chores count the uptime by the hour
+#define PAUSE_MS 20        //  Quiet before chores …
+#define LATE_MS 1000       //  … but a slice of them so often, in any quiet moment
 
 enum { PIPE, PAIR }; //  Places in `ready`
 
@@ -123,13 +126,20 @@ s_run (self_t *self)
 {
     argos_ready_socket (&self->ready, PIPE, zsock_resolve (self->pipe));
     argos_ready_socket (&self->ready, PAIR, self->pair);
+    int64_t rested = s_wall (); //  When the last pause ended
     while (!self->terminated && !self->failed) {
         if (argos_ready_maybe (&self->ready, PIPE))
             s_handle_pipe (self);
-        bool quiet = !argos_ready_maybe (&self->ready, PAIR) || s_handle_requests (self) == 0;
-        bool idle = quiet && !argos_store_chore (self->store, s_wall ());
+        bool pause = !argos_ready_maybe (&self->ready, PAIR);
+        bool quiet = pause || s_handle_requests (self) == 0;
+        bool chores = pause || (quiet && llabs (s_wall () - rested) >= LATE_MS);
+        int wait_ms = PAUSE_MS;
+        if (chores)
+            wait_ms = argos_store_chore (self->store, s_wall ()) ? 0 : SLEEP_MS;
         if (!self->terminated)
-            argos_ready_wait (&self->ready, idle ? SLEEP_MS : 0);
+            argos_ready_wait (&self->ready, wait_ms);
+        if (chores)
+            rested = s_wall ();
     }
 }
 
