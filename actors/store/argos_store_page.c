@@ -15,23 +15,32 @@
 typedef argos_store_page_t page_t;
 
 static void
-s_reserve (page_t *self, size_t more)
+s_grow (page_t *self, size_t more)
 {
-    if (self->size + more <= self->room)
-        return;
     self->room = 2 * self->room + more + ROOM;
     self->data = realloc (self->data, self->room);
     if (!self->data)
         abort ();
 }
 
-static void
+static inline void
+s_reserve (page_t *self, size_t more)
+{
+    if (self->size + more > self->room)
+        s_grow (self, more);
+}
+
+//  Inline, so that a literal becomes a few stores.
+
+static inline void
 s_put (page_t *self, const char *text, size_t size)
 {
     s_reserve (self, size);
     memcpy (self->data + self->size, text, size);
     self->size += size;
 }
+
+#define PUT(self, literal) s_put (self, literal, sizeof (literal) - 1)
 
 static void
 s_put_number (page_t *self, int64_t number)
@@ -43,21 +52,25 @@ s_put_number (page_t *self, int64_t number)
     s_put (self, digits + at, sizeof digits - at);
 }
 
-#define WORD sizeof (uint64_t) //  Bytes that are looked at as one number
+#define BLOCK 32 //  Bytes that are looked at together
 
-//  Not 0 when one of the eight bytes is a quote, a backslash or a control character.
-
-static uint64_t
-s_special (const char *text)
+static inline bool
+s_special (char byte)
 {
-    const uint64_t ones = UINT64_C (0x0101010101010101), tops = ones * 0x80;
-    uint64_t bytes;
-    memcpy (&bytes, text, sizeof bytes);
-    uint64_t quotes = bytes ^ (ones * '"'), slashes = bytes ^ (ones * '\\');
-    //  The usual test for a byte below n; it may be wrong above the first such byte, never below
-    return (((bytes - ones * 0x20) & ~bytes) | ((quotes - ones) & ~quotes) |
-               ((slashes - ones) & ~slashes)) &
-           tops;
+    return (unsigned char) byte < 0x20 || byte == '"' || byte == '\\';
+}
+
+//  Whether no byte of a block needs an escape; written so that the compiler can take many at once.
+
+static bool
+s_plain_block (const char *text)
+{
+    unsigned char special = 0;
+    for (int i = 0; i < BLOCK; i++) {
+        unsigned char byte = (unsigned char) text[i];
+        special |= (unsigned char) ((byte < 0x20) | (byte == '"') | (byte == '\\'));
+    }
+    return !special;
 }
 
 static void
@@ -73,41 +86,34 @@ s_put_escape (page_t *self, unsigned char byte)
         self->size += (size_t) snprintf (self->data + self->size, 7, "u%04X", byte);
 }
 
-//  How many bytes from text on need no escape, at least; four words at a time as long as it goes.
+//  How many bytes from text on need no escape.
 
 static size_t
 s_plain (const char *text, size_t size)
 {
     size_t at = 0;
-    while (size - at >= 4 * WORD &&
-           !(s_special (text + at) | s_special (text + at + WORD) |
-               s_special (text + at + 2 * WORD) | s_special (text + at + 3 * WORD)))
-        at += 4 * WORD;
-    while (size - at >= WORD && !s_special (text + at))
-        at += WORD;
+    while (size - at >= BLOCK && s_plain_block (text + at))
+        at += BLOCK;
+    if (size > BLOCK && size - at < BLOCK && s_plain_block (text + size - BLOCK))
+        return size;
+    while (at < size && !s_special (text[at]))
+        at++;
     return at;
 }
 
 static void
 s_put_string (page_t *self, const char *text, size_t size)
 {
-    size_t start = 0, at = 0;
     s_reserve (self, size + 16);
-    s_put (self, "\"", 1);
-    while (at < size) {
-        at += s_plain (text + at, size - at);
-        if (at == size)
-            break;
-        unsigned char byte = (unsigned char) text[at];
-        if (byte < 0x20 || byte == '"' || byte == '\\') {
-            s_put (self, text + start, at - start);
-            s_put_escape (self, byte);
-            start = at + 1;
-        }
-        at++;
+    PUT (self, "\"");
+    for (size_t at = 0; at < size; at++) {
+        size_t plain = s_plain (text + at, size - at);
+        s_put (self, text + at, plain);
+        at += plain;
+        if (at < size)
+            s_put_escape (self, (unsigned char) text[at]);
     }
-    s_put (self, text + start, size - start);
-    s_put (self, "\"", 1);
+    PUT (self, "\"");
 }
 
 //  Returns the bytes of the text.
@@ -130,8 +136,6 @@ s_put_flag (page_t *self, const char *name, int is)
     s_put (self, name, strlen (name));
     s_put (self, is ? "true" : "false", is ? 4 : 5);
 }
-
-#define PUT(self, literal) s_put (self, literal, sizeof (literal) - 1)
 
 //  The other members of a message. What can't be read is left out, and what would be there twice.
 
