@@ -257,7 +257,7 @@ s_take_links (broker_t *self)
     for (size_t place = 0; place < self->count; place++) {
         if (!argos_ready_maybe (&self->ready, s_links_place (place)))
             continue;
-        argos_links_turn (self->listeners[place].links, s_gone, self);
+        argos_links_turn (self->listeners[place].links);
         argos_ready_set (&self->ready, s_links_place (place), false);
     }
 }
@@ -327,7 +327,9 @@ s_listen (broker_t *self, const char *endpoint, const argos_broker_config_t *con
     else if (strcmp (endpoint, ARGOS_BROKER_INPROC) != 0)
         return "an endpoint to bind is ipc:// or tcp://";
     argos_listener_t *listener = &self->listeners[self->count];
-    *listener = (argos_listener_t){ .via = via, .place = self->count++ };
+    *listener = (argos_listener_t){
+        .via = via, .place = self->count++, .gone_fn = s_gone, .gone_arg = self
+    };
     return argos_listener_open (
         listener, endpoint, config->server, config->group, self->connections, self->reason);
 }

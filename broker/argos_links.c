@@ -1,7 +1,10 @@
 //  argos_links - the connections of a ROUTER: which descriptor each has, and when it is lost.
 //
 //  Invariant: a link is in the table from its first message until the monitor says that its
-//  descriptor is closed. Limits: one link a descriptor.
+//  descriptor is closed. The number of a descriptor is its next owner's at once: libzmq tells the
+//  monitor before it closes one, so all that was told when the first message of a connection is
+//  read is about others, and is read before the link is made. What is read later is about it.
+//  Limits: one link a descriptor.
 
 #include "argos_links.h"
 
@@ -10,7 +13,6 @@
 
 #include <assert.h>
 #include <czmq.h>
-#include <sys/socket.h>
 #include <uthash.h>
 
 #define UNHEARD_MAX                                                                                \
@@ -21,16 +23,19 @@
 typedef struct {
     uint64_t conn;        //  The owner's name for it
     int fd;               //  Its descriptor
+    uint32_t life;        //  Of the descriptor (argos_meter_life)
     int unheard;          //  Messages in a row that no session took
     UT_hash_handle hh;    //  By conn
     UT_hash_handle hh_fd; //  By descriptor
 } link_t;
 
 struct argos_links {
-    void *router;  //  Whose connections
-    void *monitor; //  PAIR with its events
-    link_t *links; //  By conn
-    link_t *by_fd; //  By descriptor
+    void *router;                 //  Whose connections
+    void *monitor;                //  PAIR with its events
+    link_t *links;                //  By conn
+    link_t *by_fd;                //  By descriptor
+    argos_links_gone_fn *gone_fn; //  Told of each that is lost
+    void *arg;                    //  Its argument
 };
 
 static void
@@ -42,7 +47,7 @@ s_drop (argos_links_t *self, link_t *link)
 }
 
 argos_links_t *
-argos_links_new (void *router, const char *name)
+argos_links_new (void *router, const char *name, argos_links_gone_fn *gone_fn, void *arg)
 {
     char endpoint[64];
     argos_links_t *self = calloc (1, sizeof *self);
@@ -50,6 +55,8 @@ argos_links_new (void *router, const char *name)
     void *context = NULL;
     snprintf (endpoint, sizeof endpoint, "inproc://argos.links.%s", name);
     self->router = router;
+    self->gone_fn = gone_fn;
+    self->arg = arg;
     if (zmq_socket_monitor (router, endpoint,
             ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) == 0)
         context = zsys_init ();
@@ -100,21 +107,28 @@ s_event (argos_links_t *self, uint16_t *ret_event, int *ret_fd)
     return true;
 }
 
+//  The owner of a descriptor, if it is known, has lost it.
+
+static void
+s_lose (argos_links_t *self, int fd)
+{
+    link_t *link;
+    HASH_FIND (hh_fd, self->by_fd, &fd, sizeof fd, link);
+    if (!link)
+        return;
+    uint64_t conn = link->conn;
+    s_drop (self, link);
+    self->gone_fn (self->arg, conn);
+}
+
 void
-argos_links_turn (argos_links_t *self, void (*gone_fn) (void *arg, uint64_t conn), void *arg)
+argos_links_turn (argos_links_t *self)
 {
     uint16_t event;
     int fd;
-    while (s_event (self, &event, &fd)) {
-        if (event == ZMQ_EVENT_ACCEPT_FAILED)
-            continue; //  It has woken us, so that the owner looks at argos_meter_refused
-        link_t *link;
-        HASH_FIND (hh_fd, self->by_fd, &fd, sizeof fd, link);
-        if (link) {
-            gone_fn (arg, link->conn);
-            s_drop (self, link);
-        }
-    }
+    while (s_event (self, &event, &fd))
+        if (event != ZMQ_EVENT_ACCEPT_FAILED) //  Woke us, so that argos_meter_refused is looked at
+            s_lose (self, fd);
 }
 
 static link_t *
@@ -130,28 +144,37 @@ argos_links_close (argos_links_t *self, uint64_t conn)
 {
     const link_t *link = s_link (self, conn);
     if (link)
-        shutdown (link->fd, SHUT_RDWR); //  libzmq closes it, and the monitor says so
+        argos_meter_cut (link->fd, link->life); //  libzmq closes it, and the monitor says so
+}
+
+//  A connection has sent its first message. NULL when its descriptor is not known.
+
+static link_t *
+s_add (argos_links_t *self, uint64_t conn, const argos_frame_t *first)
+{
+    int fd = argos_zframe_fd (first);
+    if (fd < 0)
+        return NULL;
+    argos_links_turn (self);
+    s_lose (self, fd); //  One that ended without an event
+    link_t *link = calloc (1, sizeof *link);
+    assert (link);
+    link->conn = conn;
+    link->fd = fd;
+    link->life = argos_meter_life (fd);
+    HASH_ADD (hh, self->links, conn, sizeof link->conn, link);
+    HASH_ADD (hh_fd, self->by_fd, fd, sizeof link->fd, link);
+    return link;
 }
 
 void
 argos_links_given (argos_links_t *self, uint64_t conn, const argos_frame_t *first, int64_t cost)
 {
     link_t *link = s_link (self, conn);
-    if (!link) {
-        int fd = argos_zframe_fd (first);
-        if (fd < 0)
-            return;
-        HASH_FIND (hh_fd, self->by_fd, &fd, sizeof fd, link);
-        if (link)
-            s_drop (self, link); //  The descriptor has a new owner; the monitor is behind
-        link = calloc (1, sizeof *link);
-        assert (link);
-        link->conn = conn;
-        link->fd = fd;
-        HASH_ADD (hh, self->links, conn, sizeof link->conn, link);
-        HASH_ADD (hh_fd, self->by_fd, fd, sizeof link->fd, link);
-    }
-    argos_meter_given (link->fd, cost);
+    if (!link)
+        link = s_add (self, conn, first);
+    if (link)
+        argos_meter_given (link->fd, link->life, cost);
 }
 
 bool

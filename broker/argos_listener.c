@@ -101,7 +101,9 @@ argos_listener_open (argos_listener_t *self, const char *endpoint, const argos_k
     s_set_thread (self->socket, self->via == ARGOS_VIA_TCP);
     if (self->via == ARGOS_VIA_TCP)
         s_set_curve (self->socket, server);
-    if (self->via != ARGOS_VIA_INPROC && !(self->links = argos_links_new (self->socket, name)))
+    if (self->via != ARGOS_VIA_INPROC)
+        self->links = argos_links_new (self->socket, name, self->gone_fn, self->gone_arg);
+    if (self->via != ARGOS_VIA_INPROC && !self->links)
         return "connections can't be followed";
     mode_t old = umask (0077);
     argos_meter_listen (self->via == ARGOS_VIA_TCP ? (3 * connections + 3) / 4 : connections);

@@ -17,10 +17,12 @@
 #define ARGOS_LISTENER_REASON 512                       //  Bytes of why it is not bound
 
 typedef struct {
-    argos_via_t via;      //  What it is
-    size_t place;         //  Which of the broker's
-    void *socket;         //  ROUTER
-    argos_links_t *links; //  Its connections; NULL = not followed (inproc)
+    argos_via_t via;              //  What it is
+    size_t place;                 //  Which of the broker's
+    argos_links_gone_fn *gone_fn; //  Told of connections that are lost (argos_links.h)
+    void *gone_arg;               //  Its argument
+    void *socket;                 //  ROUTER
+    argos_links_t *links;         //  Its connections; NULL = not followed (inproc)
 } argos_listener_t;
 
 //  A message that came in
@@ -32,10 +34,10 @@ typedef struct {
     size_t count;                                 //  How many are for the core
 } argos_listener_msg_t;
 
-//  Makes the socket and binds it; via and place are set. server is our own CURVE pair, for tcp;
-//  group (0 = none) may connect by ipc too. It accepts while fewer than so many connections are
-//  open, over tcp three quarters of them: strangers can't keep out who is here. Returns NULL, or
-//  why it is not bound: a constant, or reason. Close it in any case.
+//  Makes the socket and binds it; via, place and gone_fn are set. server is our own CURVE pair, for
+//  tcp; group (0 = none) may connect by ipc too. It accepts while fewer than so many connections
+//  are open, over tcp three quarters of them: strangers can't keep out who is here. Returns NULL,
+//  or why it is not bound: a constant, or reason. Close it in any case.
 const char *argos_listener_open (argos_listener_t *self, const char *endpoint,
     const argos_key_t *server, gid_t group, int connections,
     char reason[static ARGOS_LISTENER_REASON]);
@@ -46,10 +48,10 @@ void argos_listener_close (argos_listener_t *self);
 int argos_listener_send (
     argos_listener_t *self, uint64_t conn, argos_frame_t **frames, size_t count);
 
-//  Reads the next message, without waiting. Returns 1 with msg filled, to be given to
-//  argos_listener_done; 0 when nothing is there; -1 when one came that was refused here, since its
-//  sender had set a routing id. A message of too many frames is read to its end, and count made
-//  such that the core refuses it.
+//  Reads the next message, without waiting; may call gone_fn. Returns 1 with msg filled, to be
+//  given to argos_listener_done; 0 when nothing is there; -1 when one came that was refused here,
+//  since its sender had set a routing id. A message of too many frames is read to its end, and
+//  count made such that the core refuses it.
 int argos_listener_recv (argos_listener_t *self, argos_listener_msg_t *msg);
 void argos_listener_done (argos_listener_msg_t *msg);
 

@@ -3,8 +3,9 @@
 //  Invariant: while a connection lives, ahead is the cost of the frames whose beginning was read
 //  minus the cost of those given; phase and left say where in the stream of ZMTP it is; it is
 //  counted in s_open exactly once. One thread reads a connection at a time; nothing here blocks or
-//  allocates, but for a millisecond when there is no descriptor at all. Limits: 65,536 descriptors;
-//  a connection is cut at the limit, plus what one read brings.
+//  allocates, but for a millisecond when there is no descriptor at all. Who cuts a connection from
+//  another thread holds s_closing, so that the descriptor is not another one's meanwhile. Limits:
+//  65,536 descriptors; a connection is cut at the limit, plus what one read brings.
 
 //  With it the headers define recv as an inline function, which is then not ours to define
 #undef _FORTIFY_SOURCE
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +53,7 @@ typedef struct {
     _Atomic uint8_t phase; //  A phase_t
     _Atomic uint8_t flags; //  Of the frame
     _Atomic bool watched;  //  Whether it may be cut
+    _Atomic uint32_t life; //  Which connection with this descriptor it is
     _Atomic bool counted;  //  In s_open
     _Atomic int most;      //  A socket of ours that listens: open connections at most; 0 = not one
     _Atomic int64_t paid;  //  Of such a socket: until when what it took is paid for, mono nsec
@@ -58,10 +61,11 @@ typedef struct {
 
 static connection_t s_connections[DESCRIPTORS];
 static _Atomic int64_t s_limit = ARGOS_METER_MAX;
-static _Atomic int64_t s_cuts;                         //  Connections shut down
-static _Atomic int64_t s_refused[ARGOS_METER_REASONS]; //  Connections closed at once
-static _Atomic int s_open;                             //  Connections that are counted
-static _Atomic int s_ceiling = INT_MAX;                //  Descriptors from here on are the reserve
+static _Atomic int64_t s_cuts;                                //  Connections shut down
+static _Atomic int64_t s_refused[ARGOS_METER_REASONS];        //  Connections closed at once
+static _Atomic int s_open;                                    //  Connections that are counted
+static pthread_mutex_t s_closing = PTHREAD_MUTEX_INITIALIZER; //  One is closed, or cut
+static _Atomic int s_ceiling = INT_MAX; //  Descriptors from here on are the reserve
 static _Atomic int s_spare =
     -1; //  Given up to close a connection when there is no other; -1 = lost
 static _Thread_local int s_most; //  Of sockets that this thread makes listen
@@ -115,11 +119,26 @@ argos_meter_refused (argos_meter_reason_t reason)
     return GET (s_refused[reason]);
 }
 
-void
-argos_meter_given (int fd, int64_t cost)
+uint32_t
+argos_meter_life (int fd)
 {
-    if (s_in_range (fd))
+    return s_in_range (fd) ? GET (s_connections[fd].life) : 0;
+}
+
+void
+argos_meter_given (int fd, uint32_t life, int64_t cost)
+{
+    if (s_in_range (fd) && GET (s_connections[fd].life) == life)
         atomic_fetch_sub (&s_connections[fd].ahead, cost);
+}
+
+void
+argos_meter_cut (int fd, uint32_t life)
+{
+    pthread_mutex_lock (&s_closing);
+    if (s_in_range (fd) && GET (s_connections[fd].watched) && GET (s_connections[fd].life) == life)
+        shutdown (fd, SHUT_RDWR);
+    pthread_mutex_unlock (&s_closing);
 }
 
 int64_t
@@ -313,6 +332,7 @@ s_admit (int listener, int fd)
         return -1;
     }
     if (self) {
+        atomic_fetch_add (&self->life, 1);
         SET (self->watched, most > 0);
         SET (self->ahead, 0);
         s_enter (self, PHASE_GREETING, GREETING);
@@ -350,8 +370,11 @@ close (int fd)
         connection_t *self = &s_connections[fd];
         if (GET (self->most))
             SET (self->most, 0);
-        if (GET (self->watched))
+        if (GET (self->watched)) {
+            pthread_mutex_lock (&s_closing);
             SET (self->watched, false);
+            pthread_mutex_unlock (&s_closing);
+        }
         if (GET (self->counted) && TAKE (self->counted, false))
             atomic_fetch_sub (&s_open, 1);
     }

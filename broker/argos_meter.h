@@ -51,8 +51,15 @@ int argos_meter_admit (int most);
 //  0 = no longer ours. Descriptors over 65,535 are not watched.
 void argos_meter_listen (int most);
 
+//  Which connection it is that has this descriptor: a number that changes with each. What is meant
+//  for one does nothing to the next one.
+uint32_t argos_meter_life (int fd);
+
 //  The owner was given frames of this cost that came in by fd.
-void argos_meter_given (int fd, int64_t cost);
+void argos_meter_given (int fd, uint32_t life, int64_t cost);
+
+//  Shuts the connection down: nothing more is read from it.
+void argos_meter_cut (int fd, uint32_t life);
 
 //  How many connections have been shut down for what they sent since the start; and how many closed
 //  at once, by reason.
