@@ -29,3 +29,4 @@ done
 #  The tables that judge histories of the real store allow those of the models, and object to faults
 /usr/bin/python3 -B "$models/replay.py" test
 /usr/bin/python3 -B "$models/replay_handoff.py" test
+verdict
