@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 export ARGOS_SOURCE=$PWD ARGOS_BUILD=${ARGOS_BUILD:-$PWD/build/debug} PYTHONDONTWRITEBYTECODE=1
 status=0
+unshare --mount true 2>/dev/null || echo "mounts of its own are not permitted here: with nodes each process sees the home of the other"
 for placement in ${ARGOS_PLACEMENTS:-one isolate nodes}; do
     echo "== $placement"
     logs=$ARGOS_BUILD/placement/$placement

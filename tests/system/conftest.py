@@ -1,7 +1,8 @@
 """What system tests share: a real argosd in a home of its own.
 
 The build to be tested is named by $ARGOS_BUILD (default: build/), the placement by $ARGOS_PLACEMENT: one process (default), isolate (each
-actor a process), nodes (agent and tools on a second node, over tcp with CURVE). No test sleeps: everything waits for an event, with a deadline.
+actor a process), nodes (agent and tools on a second node with a clock and mounts of its own, over tcp with CURVE). No test sleeps:
+everything waits for an event, with a deadline.
 """
 import os
 import pathlib
@@ -35,6 +36,7 @@ class Argosd:
         self._reader = None
         self.prefix = []  # Words before the command
         self.edge = Edge(home, BUILD, self._say) if PLACEMENT == "nodes" else None
+        self.host = self.edge.apart() if self.edge else []  # The same, before those
 
     @property
     def endpoint(self):
@@ -67,7 +69,7 @@ class Argosd:
 
     def launch(self, *arguments, env=None):
         """Start the process without waiting for it. The port of the API is any free one, unless an argument names it."""
-        command = [*self.prefix, str(BUILD / "argosd"), "--home", str(self.home), *arguments]
+        command = [*self.host, *self.prefix, str(BUILD / "argosd"), "--home", str(self.home), *arguments]
         if PLACEMENT == "isolate":
             command += ["--isolate"]
         if self.edge:
@@ -187,6 +189,12 @@ def argosd(daemon):
     if daemon.process.poll() is None:
         code = daemon.stop()
         assert code == 0, f"exit code {code}:\n{daemon.text()}"
+
+
+@pytest.fixture
+def tools_home(daemon):
+    """The home of the process that has the tools: no other can give them a file to read."""
+    return daemon.tools_home
 
 
 @pytest.fixture(scope="module")

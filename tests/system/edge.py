@@ -1,6 +1,7 @@
 """A second node of an argosd under test: agent and tools in a process of their own, with a home of its own, over tcp + CURVE.
 
-The node's name is edge. Its home is the folder edge in the home of the core; the configuration is the core's, plus the nodes.
+The node's name is edge. Its home is the folder edge in the home of the core (`apart` hides either from the process of the other); the configuration is
+the core's, plus the nodes.
 """
 import json
 import os
@@ -13,6 +14,10 @@ import threading
 
 NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
         "edge: {{actors: [\"agent*2\", tools], broker: \"tcp://{host}:{port}\"}}}}\n"
+
+AHEAD_S = 5
+WITHOUT_EDGE = 'mount -t tmpfs none "$0/edge" && exec "$@"'
+ONLY_EDGE = 'cd "$0/edge" && mount -t tmpfs none "$0" && mkdir "$0/edge" && mount --no-canonicalize --bind . "$0/edge" && cd / && exec "$@"'
 
 
 def free_port():
@@ -38,8 +43,18 @@ class Edge:
         self.say = say
         self.nodes = nodes
         self.process = None
+        self.env = {}
         self.up = threading.Event()
         self.port = free_port()
+
+    def apart(self):
+        """As if on a host of its own: its clock is ahead, and neither process sees the home of the other. Returns the words before the core's command."""
+        self.env = {"LD_PRELOAD": str(self.build / "tests" / "libargos_clock_shim.so"), "ARGOS_CLOCK_SHIM": str(AHEAD_S),
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        if subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode:
+            return []  # tests/dev/placements.sh says so
+        self.prefix = ["unshare", "--mount", "sh", "-c", ONLY_EDGE, str(self.core_home)]
+        return ["unshare", "--mount", "sh", "-c", WITHOUT_EDGE, str(self.core_home)]
 
     def prepare(self):
         """Write the nodes into both configurations, and make the key of the node once."""
@@ -65,7 +80,7 @@ class Edge:
             return
         self.up.clear()
         self.process = subprocess.Popen([*self.prefix, str(self.build / "argosd"), "--home", str(self.home), "--node", "edge"], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env=env)
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env={**env, **self.env})
         threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True).start()
 
     def _read(self, stream):

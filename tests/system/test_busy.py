@@ -30,9 +30,9 @@ def busy(chat, text="!slow 4000"):
     return run_id
 
 
-def hold(chat, home):
+def hold(chat, tools_home):
     """A turn that stands in a tool until the returned file is made; returns its run and the file."""
-    gate = home / "gate"
+    gate = tools_home / "gate"
     command = f"until [ -e {gate} ]; do read -t 0.05 < <(:) || :; done; echo opened"
     run_id = chat.say("!tool terminal " + json.dumps({"command": command}))
     wait_until(lambda: chat.run(run_id) and chat.run(run_id).get("last_event") == "tool.started")
@@ -58,9 +58,9 @@ def test_an_interrupt_ends_the_running_turn_keeps_what_it_said_and_answers_the_n
 
 
 @pytest.mark.conversation("busy: queue")
-def test_queued_messages_are_answered_in_order_and_acknowledged_once(begin, home):
+def test_queued_messages_are_answered_in_order_and_acknowledged_once(begin, tools_home):
     chat = begin("queue")
-    first, gate = hold(chat, home)
+    first, gate = hold(chat, tools_home)
     runs = [chat.say(f"number {i}") for i in range(10)]
     gate.touch()
     bodies = [chat.hear() for _ in range(12)]
@@ -70,9 +70,9 @@ def test_queued_messages_are_answered_in_order_and_acknowledged_once(begin, home
 
 
 @pytest.mark.conversation("busy: steer behind a tool")
-def test_a_steer_is_taken_in_behind_the_results_of_a_tool(begin, home):
+def test_a_steer_is_taken_in_behind_the_results_of_a_tool(begin, tools_home):
     chat = begin("steer")
-    first, gate = hold(chat, home)
+    first, gate = hold(chat, tools_home)
     steer = chat.say("and mind the gap")
     assert chat.hear()["text"].startswith("⏩ Steered")
     wait_until(lambda: chat.run(steer))
@@ -111,9 +111,9 @@ def test_a_stop_takes_steers_along_that_are_older(begin):
     assert chat.run(again)["state"] == "completed"
 
 
-def test_steers_that_are_too_long_for_one_commit_are_turns_of_their_own(begin, home):
+def test_steers_that_are_too_long_for_one_commit_are_turns_of_their_own(begin, tools_home):
     chat = begin("steer", busy_ack_enabled="false")
-    first, gate = hold(chat, home)
+    first, gate = hold(chat, tools_home)
     short = chat.say("short")
     long = chat.say("x" * 140_000)
     wait_until(lambda: chat.run(short) and chat.run(long))

@@ -156,7 +156,7 @@ def test_zombie_is_noticed(daemon, discord):
 
 def test_edits_and_reactions(ready, discord):
     """What waits is answered as it is now; previews and our own edits are nothing; an edit of what began a thread belongs there; reactions are told."""
-    direct, gate = discord.direct(ANA), Gate(ready.home)
+    direct, gate = discord.direct(ANA), Gate(ready.tools_home)
     with Events(ready) as events:
         discord.say(ANA, direct, gate.words)
         waiting = discord.say(ANA, direct, "old words")

@@ -24,7 +24,7 @@ class Editor(Chat):
 def stage(daemon, home):
     (home / "argos.yaml").write_text("display:\n  busy_ack_enabled: false\nplatforms:\n  test:\n    allowed_users: [u]\n")
     daemon.start(env={"HERMES_GATEWAY_BUSY_ACK_ENABLED": "false"})
-    chat, gate = Editor(daemon), Gate(home)
+    chat, gate = Editor(daemon), Gate(daemon.tools_home)
     with Events(daemon) as events:
         yield chat, gate, events
     chat.peer.close()

@@ -158,8 +158,8 @@ def test_the_shell_tool_runs(chat):
     assert "42" in answer["text"] and answer["run_id"] == run_id
 
 
-def test_stop_kills_the_group_of_a_tool(chat, home):
-    pid_file = home / "pid"
+def test_stop_kills_the_group_of_a_tool(chat, tools_home):
+    pid_file = tools_home / "pid"
     run_id = chat.say(terminal(f"sleep 300 & echo $! > {pid_file}.new; mv {pid_file}.new {pid_file}; wait"))
     wait_until(pid_file.exists)
     pid = int(pid_file.read_text())
@@ -169,8 +169,8 @@ def test_stop_kills_the_group_of_a_tool(chat, home):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_no_tool_outlives_the_daemon(chat, argosd, home, number):
-    pid_file = home / "pid"
+def test_no_tool_outlives_the_daemon(chat, argosd, tools_home, number):
+    pid_file = tools_home / "pid"
     chat.say(terminal(f"sleep 300 & echo $! > {pid_file}.new; mv {pid_file}.new {pid_file}; wait"))
     wait_until(pid_file.exists)
     pid = int(pid_file.read_text())

@@ -125,14 +125,14 @@ def test_it_comes_back_into_the_chat(chat, jobs):
 
 def test_it_outlives_argosd(argosd):
     chat = Chat(argosd)
-    job, _ = start(chat, "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended", workdir=str(argosd.home))
+    job, _ = start(chat, "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended", workdir=str(argosd.tools_home))
     chat.peer.close()
     argosd.kill()
     argosd.start()
     chat, jobs = Chat(argosd), Jobs(argosd)
     row = jobs.ask("job.output", {"id": job})
     assert row["job"]["status"] == "running" and row["text"] == "begun\n"
-    (argosd.home / "go").touch()
+    (argosd.tools_home / "go").touch()
     told = chat.hear()
     assert f"proc_{job} completed normally (exit code 0)" in told["text"] and "begun\nended" in told["text"]
     chat.peer.close()
@@ -448,7 +448,7 @@ def test_damaged_files_and_ends_while_nobody_looks(argosd):
     (home / ids["reused"] / "log").write_bytes(logs["reused"][:40] + pid + logs["reused"][48:])
     for name in ("never", "power"):
         (home / ids[name] / "log").unlink()
-    with contextlib.closing(sqlite3.connect(home.parent / "argos.db")) as db, db:
+    with contextlib.closing(sqlite3.connect(argosd.home / "argos.db")) as db, db:
         db.execute("UPDATE records SET value = json_set(value, '$.boot', 'another boot') WHERE space = 'job.task' AND key = ?", (ids["power"],))
     os.kill(keepers["good"], signal.SIGTERM)  # Not asked for by us
     wait_until(lambda: (home / ids["good"] / "exit").exists())

@@ -107,7 +107,7 @@ def test_connections_take_over(ready, slack):
 
 def test_edits_and_reactions(ready, slack):
     """What waits is answered as it is now; previews and our own edits are nothing; an edit of what began a thread belongs there; reactions are told."""
-    direct, gate = slack.direct(ANA), Gate(ready.home)
+    direct, gate = slack.direct(ANA), Gate(ready.tools_home)
     with Events(ready) as events:
         slack.say(ANA, direct, gate.words)
         waiting = slack.say(ANA, direct, "old words")

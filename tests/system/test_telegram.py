@@ -142,7 +142,7 @@ def test_what_is_edited_is_not_heard_twice(ready, telegram):
 
 
 def test_a_message_that_waits_is_answered_as_it_was_edited(ready, telegram):
-    gate = Gate(ready.home)
+    gate = Gate(ready.tools_home)
     with Events(ready) as events:
         telegram.say(ANA, gate.words)
         waiting = telegram.say(ANA, "old words")

@@ -33,7 +33,7 @@ import uuid
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, ROOT, wait_until
+from conftest import BUILD, ROOT, wait_until
 
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import argos  # noqa: E402
@@ -128,8 +128,8 @@ def of(text):
     return json.loads(text)
 
 
-def test_files_are_read_written_changed_and_found(chat, home):
-    path = home / "work" / "a.txt"
+def test_files_are_read_written_changed_and_found(chat, tools_home):
+    path = tools_home / "work" / "a.txt"
     wrote = of(chat.tool("write_file", path=str(path), content="one\ntwo\nthree\n"))
     assert wrote["bytes_written"] == 14 and wrote["dirs_created"] is True
     read = of(chat.tool("read_file", path=str(path), offset="2", limit=1))
@@ -138,9 +138,9 @@ def test_files_are_read_written_changed_and_found(chat, home):
     assert changed["success"] and changed["strategy"] == "exact" and "-two\n+zwei\n" in changed["diff"]
     assert path.read_text() == "one\nzwei\nthree\n"
     assert of(chat.tool("patch", mode="replace", path=str(path), old_string="two\n", new_string="zwei\n"))["already_applied"]
-    found = of(chat.tool("search_files", pattern=r"z\w+i", path=str(home / "work"), context=1))
+    found = of(chat.tool("search_files", pattern=r"z\w+i", path=str(tools_home / "work"), context=1))
     assert found["matches"] == [{"path": str(path), "line": 2, "content": "zwei", "before": ["one"], "after": ["three"]}]
-    assert of(chat.tool("search_files", pattern="*.txt", target="files", path=str(home / "work")))["files"] == [str(path)]
+    assert of(chat.tool("search_files", pattern="*.txt", target="files", path=str(tools_home / "work")))["files"] == [str(path)]
     # Several files at once, or none of them
     patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-zwei\n+due\n*** Add File: {path.parent}/b.txt\n+new\n*** End Patch\n"
     both = of(chat.tool("patch", mode="patch", patch=patch))
@@ -155,8 +155,8 @@ def test_files_are_read_written_changed_and_found(chat, home):
     assert path.read_bytes() == b"uno\r\ntwo\r\n" and path.stat().st_mode & 0o777 == 0o750 and (path.parent / "link").is_symlink()
 
 
-def test_a_task_is_told_what_it_has_read_and_what_changed_since(chat, home):
-    path = home / "a.txt"
+def test_a_task_is_told_what_it_has_read_and_what_changed_since(chat, tools_home):
+    path = tools_home / "a.txt"
     path.write_text("text\n")
     read = f'!tool read_file {{"path":"{path}"}}'
     assert of(chat.say(read))["content"] == "1|text\n"
@@ -211,9 +211,9 @@ def test_calls_run_side_by_side_when_their_tool_says_so(chat, argosd, together):
     assert seen == (["begin one", "begin two", "end two", "end one"] if together else ["begin one", "end one", "begin two", "end two"])
 
 
-def test_an_edit_that_failed_stands_below_the_answer(chat, home):
+def test_an_edit_that_failed_stands_below_the_answer(chat, tools_home):
     """B60: whatever the model claims, people read which files were not changed."""
-    path = home / "work.txt"
+    path = tools_home / "work.txt"
     path.write_text("one\n")
     bad = "!tool patch " + json.dumps({"mode": "replace", "path": str(path), "old_string": "none such", "new_string": "x"})
     good = "!tool patch " + json.dumps({"mode": "replace", "path": str(path), "old_string": "one", "new_string": "two"})
@@ -223,23 +223,23 @@ def test_an_edit_that_failed_stands_below_the_answer(chat, home):
     assert "Not changed" not in chat.say("!tool todo {}\n!tool todo {}")
 
 
-def test_some_files_are_neither_read_nor_written(chat, home):
-    (home / "link").symlink_to("/proc/self/environ")
-    (home / "etc").symlink_to("/etc")
-    for path in ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/1/maps", str(home / "link"), "~/.ssh/id_rsa", "/etc/shadow",
-                 str(home / "api-key"), str(home / "argos.db")):
+def test_some_files_are_neither_read_nor_written(chat, tools_home):
+    (tools_home / "link").symlink_to("/proc/self/environ")
+    (tools_home / "etc").symlink_to("/etc")
+    for path in ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/1/maps", str(tools_home / "link"), "~/.ssh/id_rsa", "/etc/shadow",
+                 str(tools_home / "api-key"), str(tools_home / "argos.db")):
         assert "not read" in of(chat.tool("read_file", path=path))["error"], path
-    for path in ("/etc/passwd", "~/.bashrc", "~/.ssh/authorized_keys", str(home / "argos.yaml"), str(home / "etc" / "x"), "/usr/bin/x"):
+    for path in ("/etc/passwd", "~/.bashrc", "~/.ssh/authorized_keys", str(tools_home / "argos.yaml"), str(tools_home / "etc" / "x"), "/usr/bin/x"):
         error = of(chat.tool("write_file", path=path, content="x"))["error"]
         assert "denied" in error or "no tool writes" in error or "of Argos" in error, path
     assert "1|" in of(chat.tool("read_file", path="/proc/cpuinfo"))["content"]
-    (home / "picture").write_bytes(b"\0\1\2" * 100)
-    assert "no text" in of(chat.tool("read_file", path=str(home / "picture")))["error"]
-    (home / "notes.txt").write_text("x")
-    assert of(chat.tool("read_file", path=str(home / "note.txt")))["similar_files"] == ["notes.txt"]
-    assert "folder" in of(chat.tool("read_file", path=str(home)))["error"]
-    (home / "large").write_text("x" * 1900 + "\n" + ("y" * 1900 + "\n") * 100)
-    assert "smaller range" in of(chat.tool("read_file", path=str(home / "large")))["error"]
+    (tools_home / "picture").write_bytes(b"\0\1\2" * 100)
+    assert "no text" in of(chat.tool("read_file", path=str(tools_home / "picture")))["error"]
+    (tools_home / "notes.txt").write_text("x")
+    assert of(chat.tool("read_file", path=str(tools_home / "note.txt")))["similar_files"] == ["notes.txt"]
+    assert "folder" in of(chat.tool("read_file", path=str(tools_home)))["error"]
+    (tools_home / "large").write_text("x" * 1900 + "\n" + ("y" * 1900 + "\n") * 100)
+    assert "smaller range" in of(chat.tool("read_file", path=str(tools_home / "large")))["error"]
 
 
 def test_each_session_works_in_a_folder_of_its_own(daemon, home):
@@ -256,23 +256,22 @@ def test_each_session_works_in_a_folder_of_its_own(daemon, home):
         assert "no file" in of(other.tool("read_file", path="a/b.txt"))["error"]
 
 
-def test_the_shell_goes_on_where_it_was_and_files_are_found_from_there(chat, home):
-    (home / "work").mkdir()
-    assert '"exit_code":0' in chat.tool("terminal", command=f"cd {home}/work; export WORD='two words'")
-    assert f"{home}/work\\ntwo words" in chat.tool("terminal", command='pwd; echo "$WORD"')
-    assert of(chat.tool("write_file", path="here.txt", content="x"))["path"] == f"{home}/work/here.txt"
-    assert f"{home}\\n" in chat.tool("terminal", command="pwd", workdir=str(home))
+def test_the_shell_goes_on_where_it_was_and_files_are_found_from_there(chat, tools_home):
+    (tools_home / "work").mkdir()
+    assert '"exit_code":0' in chat.tool("terminal", command=f"cd {tools_home}/work; export WORD='two words'")
+    assert f"{tools_home}/work\\ntwo words" in chat.tool("terminal", command='pwd; echo "$WORD"')
+    assert of(chat.tool("write_file", path="here.txt", content="x"))["path"] == f"{tools_home}/work/here.txt"
+    assert f"{tools_home}\\n" in chat.tool("terminal", command="pwd", workdir=str(tools_home))
     assert '"exit_code_meaning":"no match"' in chat.tool("terminal", command="grep zzz /dev/null")
     assert "background=true" in chat.tool("terminal", command="nohup sleep 100")
     assert chat.tool("terminal", command="env").count("API_KEY") == 0
 
 
-@pytest.mark.skipif(PLACEMENT == "nodes", reason="its file is in the folder of the node")
-def test_a_shell_outlives_its_agent_but_not_its_session(chat, argosd, home):
+def test_a_shell_outlives_its_agent_but_not_its_session(chat, argosd, tools_home):
     """A.8 31, 67: a soft release closes nothing of the task, its end closes the shell."""
-    own, shells = Chat(chat.peer, "shell"), home / "shells"
+    own, shells = Chat(chat.peer, "shell"), tools_home / "shells"
     before = set(shells.iterdir()) if shells.exists() else set()
-    own.tool("terminal", command=f"cd {home}; export WORD=kept")
+    own.tool("terminal", command=f"cd {tools_home}; export WORD=kept")
     files = set(shells.iterdir()) - before
     assert files
     agents = [str(BUILD / "argos"), "--home", str(argosd.home), "agents"]
@@ -282,7 +281,7 @@ def test_a_shell_outlives_its_agent_but_not_its_session(chat, argosd, home):
         return next((agent["session"] for cache in listed["caches"] for agent in cache["agents"][:1] if not agent["running"]), None)
 
     subprocess.run([*agents, "evict", wait_until(newest)], capture_output=True, check=True, timeout=20)
-    assert f"{home}\\nkept" in own.tool("terminal", command='pwd; echo "$WORD"')
+    assert f"{tools_home}\\nkept" in own.tool("terminal", command='pwd; echo "$WORD"')
     own.say("/new")
     assert all(file.exists() for file in files)
     own.say("approve")
@@ -379,8 +378,8 @@ def test_what_is_too_long_stands_in_a_file(chat):
     assert "20000" in of(chat.tool("read_file", path=path, offset=20000))["content"]
 
 
-def test_a_turn_that_plans_changes_nothing(chat, home):
-    (home / "a.txt").write_text("text")
-    both = f'/plan !tool read_file {{"path":"{home}/a.txt"}}\n!tool write_file {{"path":"{home}/b.txt","content":"x"}}'
+def test_a_turn_that_plans_changes_nothing(chat, tools_home):
+    (tools_home / "a.txt").write_text("text")
+    both = f'/plan !tool read_file {{"path":"{tools_home}/a.txt"}}\n!tool write_file {{"path":"{tools_home}/b.txt","content":"x"}}'
     text = chat.say(both)
-    assert "1|text" in text and "BLOCKED: This turn may read" in text and not (home / "b.txt").exists()
+    assert "1|text" in text and "BLOCKED: This turn may read" in text and not (tools_home / "b.txt").exists()
