@@ -22,6 +22,7 @@
 #define END "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 #define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 #define JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+#define PATIENCE_MS 60000 //  For 16 MiB on a machine that does other things too
 
 //  What the server sends. Copied before READY, but for the bytes, which outlive it.
 
@@ -117,7 +118,7 @@ s_play (s_script_t *script, argos_provider_kind_t kind, int64_t stall_ms)
     zactor_t *server = argos_actor_start ("server", s_server, script);
     argos_provider_settings_t settings = s_settings (kind);
     settings.stall_ms = stall_ms;
-    argos_provider_probe (&settings, NULL, 5000, &result);
+    argos_provider_probe (&settings, NULL, PATIENCE_MS, &result);
     argos_actor_stop (&server, 5000);
     close (script->listener);
     return result;
@@ -281,15 +282,15 @@ s_a_refused_connection_was_not_sent (void **state)
     close (s_listen ());
     argos_provider_settings_t settings = s_settings (ARGOS_PROVIDER_OPENAI);
     argos_provider_probe_t result;
-    argos_provider_probe (&settings, NULL, 5000, &result);
+    argos_provider_probe (&settings, NULL, PATIENCE_MS, &result);
     s_check_failed (result, ARGOS_PE_UNREACHABLE, "was not sent");
     s_check_failed (result, ARGOS_PE_UNREACHABLE, settings.base_url);
     assert_true (result.unsent);
     snprintf (settings.base_url, sizeof settings.base_url, "file:///etc");
-    argos_provider_probe (&settings, NULL, 5000, &result);
+    argos_provider_probe (&settings, NULL, PATIENCE_MS, &result);
     s_check_failed (result, ARGOS_PE_FORMAT, "was not sent");
     snprintf (settings.problem, sizeof settings.problem, "env:X is not set");
-    argos_provider_probe (&settings, NULL, 5000, &result);
+    argos_provider_probe (&settings, NULL, PATIENCE_MS, &result);
     s_check_failed (result, ARGOS_PE_CREDENTIALS, "no provider credentials configured");
 }
 
