@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define HOLD_MS 600   //  What must not come within this time has not come
-#define SLOW_MS 1000  //  A core that is slow to answer a commit
+#define SLOW_MS 3000  //  A core that is slow to answer a commit
 #define DRAIN_MS 4000 //  Patience with four pings
 #define BIG_BYTES 262144
 
