@@ -13,7 +13,7 @@ import subprocess
 import threading
 
 NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
-        "edge: {{actors: [\"agent*2\", tools], broker: \"tcp://{host}:{port}\"}}}}\n"
+        "edge: {{actors: [\"agent*2\", tools, telegram, discord, slack], broker: \"tcp://{host}:{port}\"}}}}\n"
 
 AHEAD_S = 5
 WITHOUT_EDGE = 'mount -t tmpfs none "$0/edge" && exec "$@"'

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, own_settings
 from test_provider_wire import KEY, answer, provider  # noqa: F401: a fixture
 
 
@@ -131,6 +131,7 @@ def set_up_home(home, *words, text="", **env):
                           timeout=60, env={**clean, **env})
 
 
+@own_settings
 def test_a_first_configuration_without_a_question(daemon, provider):  # noqa: F811
     home = daemon.home / "new"
     provider.answers = [(200, "text/event-stream", answer("ready")), (200, "text/event-stream", answer("from the model"))]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, wait_until
+from conftest import BUILD, own_settings, wait_until
 from edits import Events, Gate
 from person import Person
 
@@ -219,6 +219,7 @@ def test_place_outlives_the_process(daemon, discord):
     assert daemon.stop() == 0
 
 
+@own_settings
 def test_setup(daemon, discord):
     """A token that is wrong, an intent that is off, and then one that works."""
     def setup(token, *where):

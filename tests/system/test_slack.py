@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, wait_until
+from conftest import BUILD, own_settings, wait_until
 from edits import Events, Gate
 from person import Person
 from test_adapter_pyzmq import Peer
@@ -179,6 +179,7 @@ def test_refused_token(daemon, slack):
     assert daemon.stop() == 0
 
 
+@own_settings
 def test_setup(daemon, slack):
     """Tokens in each other's place, one that is wrong, and then two that work."""
     def setup(*tokens):
