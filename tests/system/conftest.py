@@ -208,6 +208,17 @@ def shared_argosd():
     assert code == 0, f"exit code {code}:\n{daemon.text()}"
 
 
+def open_when_read(path):
+    """Open a named pipe for writing once somebody reads from it; returns the descriptor."""
+    def opened():
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None  # Nobody does
+
+    return wait_until(opened)
+
+
 def wait_until(condition, deadline_s=DEADLINE_S):
     """Wait for something that gives no sign (a file, a process that is gone); returns what condition() returns."""
     deadline = time.monotonic() + deadline_s

@@ -1,6 +1,7 @@
 //  disk_shim - a disk that fails under a real argosd, for test_core_fails.py.
 //
 //  Preloaded. As long as there is a file $ARGOS_DISK_SHIM.sync, fsync and fdatasync fail; with a
+//  pipe $ARGOS_DISK_SHIM.wait they return when somebody writes to it; with a
 //  file $ARGOS_DISK_SHIM.read, what is read of a database behind its first page is not what was
 //  written. SQLite finds these functions because the dynamic linker asks this library first.
 
@@ -9,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +20,38 @@
 #include <unistd.h>
 
 #define PAGE 4096
+#define PATH_SIZE 256
+
+static const char *
+s_path (const char *what, char target[static PATH_SIZE])
+{
+    const char *name = getenv ("ARGOS_DISK_SHIM");
+    snprintf (target, PATH_SIZE, "%s.%s", name ? name : "", what);
+    return target;
+}
 
 static bool
 s_told (const char *what)
 {
-    char path[256];
-    const char *name = getenv ("ARGOS_DISK_SHIM");
-    snprintf (path, sizeof path, "%s.%s", name ? name : "", what);
-    return access (path, F_OK) == 0;
+    char path[PATH_SIZE];
+    return access (s_path (what, path), F_OK) == 0;
+}
+
+//  Returns when somebody writes to the pipe, or there is none.
+
+static void
+s_stand_still (void)
+{
+    char path[PATH_SIZE];
+    int gate = open (s_path ("wait", path), O_RDONLY | O_CLOEXEC);
+    if (gate >= 0)
+        close (gate);
 }
 
 static int
 s_sync (long number, int fd)
 {
+    s_stand_still ();
     if (!s_told ("sync"))
         return (int) syscall (number, fd);
     errno = EIO;

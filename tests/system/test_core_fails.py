@@ -6,8 +6,10 @@ import os
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, wait_until
+from conftest import BUILD, PLACEMENT, open_when_read, wait_until
 from platform_peer import Platform, message
+from test_adapter_pyzmq import inbound
+from test_gateway import Chat
 
 pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="the core is the same in each placement")
 
@@ -27,6 +29,15 @@ class Disk:
 
     def breaks(self, what):
         self.name.with_suffix("." + what).touch()
+
+    def stands_still(self):
+        os.mkfifo(self.name.with_suffix(".wait"))
+
+    def goes_on(self):
+        path = self.name.with_suffix(".wait")
+        writer = open_when_read(path)
+        path.unlink()
+        os.close(writer)
 
     def heals(self):
         for what in ("sync", "read"):
@@ -94,4 +105,23 @@ def test_a_core_whose_disk_fails_ends_with_a_reason(daemon, what, reason):
     world.post()
     world.settle()
     assert len(world.accepted) == world.number == len(set(world.accepted))
+    assert daemon.stop() == 0, daemon.text()
+
+
+def test_a_disk_that_stands_still_holds_up_no_link(daemon):
+    disk = Disk(daemon.home)
+    daemon.start(env=disk.env())
+    chat = Chat(daemon)
+    chat.ask("hello")
+    disk.stands_still()
+    header, body, run_id = inbound("well")
+    chat.peer.send(header, body)
+    for _ in range(20):
+        assert chat.peer.ask({"type": "ping"})[0]["type"] == "pong"
+        assert chat.peer.ask({"type": "hook.command", "to": "actor:hooks", "ttl_ms": 20_000}, {"command": "x"})[2]["decision"] == "allow"
+    assert not any(message[0].get("re") == header["id"] for message in chat.peer.waiting)  # Nor is anything accepted
+    disk.goes_on()
+    assert chat.peer.receive(lambda answer, _: answer.get("re") == header["id"])[0]["type"] == "accepted"
+    assert chat.answer(run_id)["text"] == "You said: well"
+    chat.peer.close()
     assert daemon.stop() == 0, daemon.text()

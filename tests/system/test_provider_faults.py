@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from conftest import ROOT, Argosd, own_settings, wait_until
+from conftest import BUILD, PLACEMENT, ROOT, Argosd, open_when_read, own_settings, wait_until
 from test_adapter_pyzmq import Peer, inbound
 from test_hooks import RECORD, heard, hook, reread
 
@@ -542,6 +542,29 @@ def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
     told = wait_until(lambda: len(told := heard(record)) > len(notices) and told)
     assert ["run_id" in event for event in told] == [True] * len(notices) + [False]
     assert {event["session_id"] for event in told} == {chat.run(data["run_id"])["session_id"]}
+    chat.close()
+
+
+@pytest.mark.skipif(PLACEMENT != "one", reason="a child hears of new settings when it hears of them")
+def test_a_turn_keeps_the_settings_that_it_began_with(faults, tmp_path):
+    chat = Chat(settings(faults))
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
+    def last_call(name):
+        """Whether the call behind the result of the tool has tools: the last one of a turn has none."""
+        return "tools" in faults.requests(name)[-1]
+
+    header, body, run_id = chat.message(f"@k_tool $ cat {gate}")
+    assert chat.peer.ask(header, body)[0]["type"] == "accepted"
+    writer = open_when_read(gate)  # The tool runs
+    for words in (["set", "agent.max_iterations", "1"], ["reload"]):
+        subprocess.run([BUILD / "argos", "config", *words, "--home", chat.home], check=True, capture_output=True)
+    os.close(writer)
+    while chat.hear().get("run_id") != run_id:
+        pass
+    chat.ask("@k_asked $ true")
+    assert last_call("k_tool") and not last_call("k_asked")
     chat.close()
 
 

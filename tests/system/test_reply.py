@@ -67,6 +67,16 @@ def test_files_that_a_text_names_are_sent_behind_its_words(talk, folder):
     assert "MEDIA:" in talk.run(run_id)["output"]  # What is stored is what was said
 
 
+def test_what_waited_is_answered_like_all_else(talk, folder):
+    busy = talk.say("!slow 20")
+    wait_until(lambda: (talk.run(busy) or {}).get("state") == "running")
+    run_id = talk.say(f"!say Behind it.\nMEDIA:{folder}/chart.png")
+    assert talk.hear()["run_id"] == busy
+    words, media = talk.hear(), talk.hear()
+    assert (words["run_id"], words["text"]) == (run_id, "Behind it.")
+    assert (media["run_id"], [row["kind"] for row in media["attachments"]]) == (run_id, ["image"])
+
+
 def test_a_file_alone_is_an_answer(talk, folder):
     talk.say(f"!say MEDIA:{folder}/chart.png")
     assert [row["kind"] for row in talk.hear()["attachments"]] == ["image"]

@@ -58,6 +58,8 @@ def test_while_the_provider_thinks(stage, faults):  # noqa: F811
     wait_until(lambda: len(faults.requests("k_waiting")) == before + 1)
     stage.kill()
     assert stage.final(run_id)[0]["text"] == FINE
+    first, again = (json.dumps(request["messages"]) for request in faults.requests("k_waiting")[before:before + 2])
+    assert "interrupted by a restart" in again and "interrupted by a restart" not in first
 
 
 def test_while_the_answer_comes(stage):
