@@ -15,6 +15,11 @@ argos_frame_t *argos_zframe_recv (void *socket, int flags);
 //  nothing.
 int argos_zframe_send (const argos_frame_t *frame, void *socket, int flags);
 
+//  The pieces of a packed message (argos_pack.h) as frames that share its bytes; the first one is
+//  the magic, which is before the pieces of it. frame is a whole message, taken over when it is
+//  packed. Returns how many were put to frames, at most `most`; 0 when it is not packed.
+size_t argos_zframe_unpack (argos_frame_t *frame, argos_frame_t **frames, size_t most);
+
 //  The descriptor of the connection that a frame came by, -1 when it is not known (inproc, a copy).
 int argos_zframe_fd (const argos_frame_t *frame);
 
