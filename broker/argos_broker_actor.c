@@ -79,11 +79,11 @@ s_wall (void)
 //  What the core asks for
 
 static int
-s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
+s_send (void *ctx, uint64_t conn, bool packs, argos_frame_t **frames, size_t count)
 {
     broker_t *self = ctx;
     argos_ready_set (&self->ready, s_place (conn >> 32), true);
-    return argos_listener_send (&self->listeners[conn >> 32], conn, frames, count);
+    return argos_listener_send (&self->listeners[conn >> 32], conn, packs, frames, count);
 }
 
 static void

@@ -6,6 +6,7 @@
 #include "argos_listener.h"
 
 #include "argos_meter.h"
+#include "argos_order.h"
 #include "argos_zap.h"
 #include "argos_zframe.h"
 
@@ -131,13 +132,54 @@ argos_listener_close (argos_listener_t *self)
 //  ------------------------------------------------------------------------------------------------
 //  Messages
 
-int
-argos_listener_send (argos_listener_t *self, uint64_t conn, argos_frame_t **frames, size_t count)
+//  The routing id. Returns 0 or -1.
+
+static int
+s_send_id (void *socket, uint64_t conn)
 {
     unsigned char id[5] = { 0, (unsigned char) (conn >> 24), (unsigned char) (conn >> 16),
         (unsigned char) (conn >> 8), (unsigned char) conn };
-    if (zmq_send (self->socket, id, sizeof id, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-        return -1; //  EHOSTUNREACH: gone. EAGAIN: takes nothing
+    //  EHOSTUNREACH: gone. EAGAIN: takes nothing
+    return zmq_send (socket, id, sizeof id, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ? -1 : 0;
+}
+
+//  The size of a message when it is packed; 0 when it stays in frames.
+
+static size_t
+s_packed_size (argos_frame_t **frames, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 1; i < count && bytes <= ARGOS_PACK_MAX; i++)
+        bytes += frames[i]->size;
+    return argos_pack_size (count - 1, bytes);
+}
+
+static int
+s_send_packed (void *socket, uint64_t conn, argos_frame_t **frames, size_t count, size_t size)
+{
+    argos_piece_t pieces[ARGOS_PACK_PIECES];
+    zmq_msg_t msg;
+    if (zmq_msg_init_size (&msg, size) != 0)
+        return -1;
+    for (size_t i = 1; i < count; i++)
+        pieces[i - 1] = (argos_piece_t){ frames[i]->data, frames[i]->size };
+    argos_pack_write (zmq_msg_data (&msg), pieces, count - 1);
+    ARGOS_GIVE ();
+    if (s_send_id (socket, conn) == 0 && zmq_msg_send (&msg, socket, 0) >= 0)
+        return 0;
+    zmq_msg_close (&msg);
+    return -1;
+}
+
+int
+argos_listener_send (
+    argos_listener_t *self, uint64_t conn, bool packs, argos_frame_t **frames, size_t count)
+{
+    size_t size = packs ? s_packed_size (frames, count) : 0;
+    if (size > 0)
+        return s_send_packed (self->socket, conn, frames, count, size);
+    if (s_send_id (self->socket, conn) != 0)
+        return -1;
     for (size_t i = 0; i < count; i++)
         argos_zframe_send (frames[i], self->socket, i + 1 < count ? ZMQ_SNDMORE : 0);
     return 0;
@@ -211,6 +253,16 @@ s_recv_rest (void *socket, int64_t *cost)
     return ARGOS_LISTENER_FRAMES + 1;
 }
 
+//  Takes a packed message apart, if it is one. Returns how many frames there are now.
+
+static size_t
+s_unpack (argos_frame_t **frames)
+{
+    argos_frame_t *whole = frames[0];
+    size_t count = argos_zframe_unpack (whole, frames, ARGOS_LISTENER_FRAMES);
+    return count > 0 ? count : 1;
+}
+
 //  Reads the frames behind a routing id. Frames beyond the most that a message can have are let go.
 //  Returns how many it should have had: one more than there is room for when it had too many.
 
@@ -231,7 +283,7 @@ s_recv_frames (void *socket, argos_frame_t **frames, int64_t *ret_cost)
             return s_recv_rest (socket, ret_cost);
         }
     }
-    return count;
+    return count == 1 ? s_unpack (frames) : count;
 }
 
 int

@@ -10,11 +10,12 @@
 #include "argos_core.h"
 #include "argos_key.h"
 #include "argos_links.h"
+#include "argos_pack.h"
 
 #include <sys/types.h>
 
-#define ARGOS_LISTENER_FRAMES (4 + 2 * ARGOS_PARTS_MAX) //  Of a message behind the routing id
-#define ARGOS_LISTENER_REASON 512                       //  Bytes of why it is not bound
+#define ARGOS_LISTENER_FRAMES (1 + ARGOS_PACK_PIECES) //  Of a message behind the routing id
+#define ARGOS_LISTENER_REASON 512                     //  Bytes of why it is not bound
 
 typedef struct {
     argos_via_t via;              //  What it is
@@ -43,15 +44,15 @@ const char *argos_listener_open (argos_listener_t *self, const char *endpoint,
     char reason[static ARGOS_LISTENER_REASON]);
 void argos_listener_close (argos_listener_t *self);
 
-//  Sends frames (borrowed) to a connection without blocking. Returns 0, or -1 when it can't take
-//  them.
+//  Sends frames (borrowed) to a connection without blocking, packed (argos_pack.h) when it reads
+//  that and they are small. Returns 0, or -1 when it can't take them.
 int argos_listener_send (
-    argos_listener_t *self, uint64_t conn, argos_frame_t **frames, size_t count);
+    argos_listener_t *self, uint64_t conn, bool packs, argos_frame_t **frames, size_t count);
 
-//  Reads the next message, without waiting; may call gone_fn. Returns 1 with msg filled, to be
-//  given to argos_listener_done; 0 when nothing is there; -1 when one came that was refused here,
-//  since its sender had set a routing id. A message of too many frames is read to its end, and
-//  count made such that the core refuses it.
+//  Reads the next message, in either form, without waiting; may call gone_fn. Returns 1 with msg
+//  filled, to be given to argos_listener_done; 0 when nothing is there; -1 when one came that was
+//  refused here, since its sender had set a routing id. A message of too many frames is read to its
+//  end, and count made such that the core refuses it.
 int argos_listener_recv (argos_listener_t *self, argos_listener_msg_t *msg);
 void argos_listener_done (argos_listener_msg_t *msg);
 

@@ -17,7 +17,7 @@
 
 #define SILENCE_MS 6000         //  Without a word from the broker, where there are pings
 #define PROTOCOL_OLDEST 1       //  Versions of the protocol that we speak
-#define PROTOCOL_NEWEST 1       //  .
+#define PROTOCOL_NEWEST 2       //  .
 #define HELLO_MS 6000           //  Patience with a hello
 #define BACKOFF_MIN_MS 500      //  First pause
 #define BACKOFF_MAX_MS 30000    //  Longest pause
@@ -114,6 +114,7 @@ argos_peer_hello (argos_peer_t *self)
     peer_head_t head = { .type = "hello", .id = self->hello_id, .seen = -1 };
     argos_peer_make_id (self, self->hello_id);
     self->state = PEER_HELLO;
+    self->packs = false;
     self->hello_at = argos_peer_now ();
     json_t *body = json_pack ("{s:s,s:I,s:i,s:[i,i],s:s,s:o}", "name", self->name, "instance",
         (json_int_t) self->instance, "protocol", PROTOCOL_NEWEST, "protocols", PROTOCOL_OLDEST,

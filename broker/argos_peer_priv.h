@@ -7,11 +7,12 @@
 #ifndef ARGOS_PEER_PRIV_H
 #define ARGOS_PEER_PRIV_H
 
-#include "argos_header.h"
+#include "argos_pack.h"
 #include "argos_peer.h"
 
 #include <uthash.h>
 #include <utlist.h>
+#include <zmq.h>
 
 #define ARGOS_PEER_OUT_MAX 65536          //  Unanswered sends
 #define ARGOS_PEER_OUT_BYTES (64 << 20)   //  Their bytes together
@@ -20,6 +21,7 @@
 #define ARGOS_PEER_CREDIT_BYTES (4 << 20) //  The same in bytes
 #define ARGOS_PEER_TTL_MS 30000           //  Deadline of a request that states none
 #define ARGOS_PEER_ID_SIZE 64             //  Room for an id that we make up
+#define PEER_FRAMES 4                     //  Of a message to us: AR1, header, meta, body
 
 typedef struct peer_out peer_out_t;
 typedef struct peer_service peer_service_t;
@@ -118,6 +120,7 @@ struct argos_peer {
     int64_t ping_ms, lease_ms;               //  From the welcome
     char store_id[65];                       //  From the welcome, "" = none yet
     int64_t boot;                            //  From the welcome: number of the core's start
+    bool packs;                              //  From the welcome: the broker reads packed messages
     int64_t window_messages, window_bytes;   //  Totals granted to us
     int64_t sent_messages, sent_bytes;       //  Used of them
     int64_t granted_messages, granted_bytes; //  Totals granted by us
@@ -142,6 +145,16 @@ typedef struct {
     uint32_t sizes[3 + 2 * ARGOS_PARTS_MAX]; //  Their sizes
     argos_err_t code;                        //  First failure
 } peer_code_t;
+
+//  A message that has come
+
+typedef struct {
+    zmq_msg_t frames[PEER_FRAMES];    //  As received
+    size_t frame_count;               //  How many came, also those not kept
+    bool good;                        //  It has one of the two forms; then the following is set
+    argos_piece_t header, meta, body; //  In the frames, or in the only one
+    int64_t bytes;                    //  All of them, and AR1
+} peer_wire_t;
 
 //  What stands in the header of an outgoing message
 
@@ -172,6 +185,15 @@ void argos_code_head (peer_code_t *self, const peer_head_t *head);
 void argos_code_body (peer_code_t *self, const json_t *body);
 void argos_code_raw (peer_code_t *self, const void *data, size_t size);
 void argos_code_term (peer_code_t *self);
+
+//  argos_peer_form.c. The two puts return 0, or -1 when the socket takes nothing; a message is
+//  never cut. put: frames after AR1. put_out: the same of an entry, packed when the broker reads
+//  that and it is small. take: false when there is no message; let_go afterwards when there was
+//  one.
+int argos_peer_put (argos_peer_t *self, const char *data, const uint32_t *sizes, size_t count);
+int argos_peer_put_out (argos_peer_t *self, const peer_out_t *out);
+bool argos_peer_take (peer_wire_t *self, void *socket);
+void argos_peer_let_go (peer_wire_t *self);
 
 //  argos_peer_send.c
 void argos_peer_make_id (argos_peer_t *self, char *target);

@@ -8,29 +8,24 @@
 
 #include "argos_json.h"
 #include "argos_json_get.h"
-#include "argos_order.h"
 #include "argos_peer_priv.h"
 
 #include "argos_schema.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 #define PEER_BATCH 100 //  Messages in one turn
-#define FRAME_COUNT 4  //  AR1, header, meta, body
 #define REASON_SIZE 256
 
 //  A message as read
 
 typedef struct {
-    zmq_msg_t frames[FRAME_COUNT]; //  As received
-    size_t frame_count;            //  How many came, also those not kept
-    argos_header_t header;         //  Frame 1
-    json_t *meta;                  //  Frame 2, {} when empty
-    json_t *body;                  //  Frame 3 once parsed, else NULL
-    int64_t bytes;                 //  All frames
-    char reason[REASON_SIZE];      //  Why there is no body
+    peer_wire_t wire;         //  As received
+    argos_header_t header;    //  Its header, read
+    json_t *meta;             //  {} when empty
+    json_t *body;             //  Once parsed, else NULL
+    char reason[REASON_SIZE]; //  Why there is no body
 } incoming_t;
 
 //  ------------------------------------------------------------------------------------------------
@@ -57,6 +52,7 @@ s_handle_welcome (argos_peer_t *self, incoming_t *msg)
     memcpy (self->store_id, store, size);
     self->store_id[size] = '\0';
     self->boot = argos_json_int (msg->body, "boot");
+    self->packs = argos_json_int (msg->body, "protocol") >= ARGOS_PACK_PROTOCOL;
     self->lease_ms = argos_json_int (msg->body, "lease_ms");
     self->ping_ms = argos_json_int (msg->body, "ping_ms");
     self->backoff_ms = 0;
@@ -228,8 +224,8 @@ static const struct {
 static argos_err_t
 s_read_body (incoming_t *msg)
 {
-    const void *data = zmq_msg_data (&msg->frames[3]);
-    size_t size = zmq_msg_size (&msg->frames[3]);
+    const void *data = msg->wire.body.data;
+    size_t size = msg->wire.body.size;
     if (argos_schema_known (msg->header.type))
         return argos_schema_parse (
             msg->header.type, data, size, &msg->body, msg->reason, sizeof msg->reason);
@@ -368,8 +364,8 @@ s_dispatch_word (argos_peer_t *self, incoming_t *msg)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp (words[i].type, msg->header.type) == 0) {
-            msg->body = argos_json_load (zmq_msg_data (&msg->frames[3]),
-                zmq_msg_size (&msg->frames[3]), JSON_REJECT_DUPLICATES, NULL);
+            msg->body = argos_json_load (
+                msg->wire.body.data, msg->wire.body.size, JSON_REJECT_DUPLICATES, NULL);
             if (words[i].always || self->state == PEER_READY)
                 words[i].handle (self, msg);
             return;
@@ -399,56 +395,24 @@ s_dispatch_message (argos_peer_t *self, incoming_t *msg)
             s_handle_reply (self, msg);
         else
             s_handle_request (self, msg);
-        s_renew_credit (self, msg->bytes);
+        s_renew_credit (self, msg->wire.bytes);
     }
 }
 
 //  ------------------------------------------------------------------------------------------------
 //  The socket
 
-//  Takes one message off the socket. False when there is none.
-
-static bool
-s_receive (argos_peer_t *self, incoming_t *msg)
-{
-    int more = 1;
-    msg->frame_count = 0;
-    msg->bytes = 0;
-    while (more) {
-        zmq_msg_t frame;
-        zmq_msg_init (&frame);
-        if (zmq_msg_recv (&frame, self->socket, ZMQ_DONTWAIT) < 0) {
-            zmq_msg_close (&frame);
-            return msg->frame_count >
-                   0; //  A message is there as a whole, so this is the first frame
-        }
-        ARGOS_TAKE ();
-        more = zmq_msg_more (&frame);
-        msg->bytes += (int64_t) zmq_msg_size (&frame);
-        if (msg->frame_count < FRAME_COUNT) {
-            zmq_msg_init (&msg->frames[msg->frame_count]);
-            zmq_msg_move (&msg->frames[msg->frame_count], &frame);
-        }
-        zmq_msg_close (&frame);
-        msg->frame_count++;
-    }
-    return true;
-}
-
 static void
 s_dispatch (argos_peer_t *self, incoming_t *msg)
 {
-    if (msg->frame_count != FRAME_COUNT || zmq_msg_size (&msg->frames[0]) != 3 ||
-        memcmp (zmq_msg_data (&msg->frames[0]), "AR1", 3) != 0 ||
-        argos_header_read (zmq_msg_data (&msg->frames[1]), zmq_msg_size (&msg->frames[1]),
-            &msg->header, NULL) != ARGOS_OK)
+    const peer_wire_t *wire = &msg->wire;
+    if (!wire->good ||
+        argos_header_read (wire->header.data, wire->header.size, &msg->header, NULL) != ARGOS_OK)
         return;
     msg->body = NULL;
     msg->reason[0] = '\0';
-    msg->meta = zmq_msg_size (&msg->frames[2]) > 0
-                    ? argos_json_load (
-                          zmq_msg_data (&msg->frames[2]), zmq_msg_size (&msg->frames[2]), 0, NULL)
-                    : json_object ();
+    msg->meta = wire->meta.size > 0 ? argos_json_load (wire->meta.data, wire->meta.size, 0, NULL)
+                                    : json_object ();
     self->heard_at = argos_peer_now ();
     if (json_is_object (msg->meta)) {
         if (json_object_get (msg->meta, "from"))
@@ -467,11 +431,10 @@ argos_peer_receive (argos_peer_t *self)
 {
     for (int i = 0; i < PEER_BATCH; i++) {
         incoming_t msg;
-        if (self->state == PEER_FINAL || !s_receive (self, &msg))
+        if (self->state == PEER_FINAL || !argos_peer_take (&msg.wire, self->socket))
             return false;
         s_dispatch (self, &msg);
-        for (size_t k = 0; k < msg.frame_count && k < FRAME_COUNT; k++)
-            zmq_msg_close (&msg.frames[k]);
+        argos_peer_let_go (&msg.wire);
     }
     return true;
 }

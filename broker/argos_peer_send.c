@@ -4,13 +4,11 @@
 //  fn is called. Nothing but hello is written before the welcome, and the queue never overtakes
 //  itself. Limits: ARGOS_PEER_OUT_MAX entries of ARGOS_PEER_OUT_BYTES together.
 
-#include "argos_order.h"
 #include "argos_peer_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 void
 argos_peer_make_id (argos_peer_t *self, char *target)
@@ -22,28 +20,9 @@ argos_peer_make_id (argos_peer_t *self, char *target)
 //  ------------------------------------------------------------------------------------------------
 //  The socket
 
-//  Frames after AR1. Returns 0, or -1 when the socket takes nothing; a message is never cut.
-
-static int
-s_put (argos_peer_t *self, const char *data, const uint32_t *sizes, size_t count)
-{
-    ARGOS_GIVE ();
-    if (zmq_send_const (self->socket, "AR1", 3, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
-        if (zmq_send (self->socket, data, sizes[i], flags) < 0) {
-            self->broken =
-                true; //  Out of memory in the middle of a message: only a new socket helps
-            return -1;
-        }
-        data += sizes[i];
-    }
-    return 0;
-}
-
-//  One of the words that are not counted, at once. A connection that can't take even these is given
-//  up.
+//  One of the words that are not counted, at once, and always in frames: a broker of another
+//  version that has taken the place of ours understands a ping. A connection that can't take even
+//  these is given up.
 
 void
 argos_peer_word (argos_peer_t *self, const peer_head_t *head, json_t *body)
@@ -53,7 +32,8 @@ argos_peer_word (argos_peer_t *self, const peer_head_t *head, json_t *body)
     argos_code_raw (&code, "", 0);
     argos_code_body (&code, body);
     json_decref (body);
-    if (code.code == ARGOS_OK && s_put (self, code.data, code.sizes, code.frame_count) != 0)
+    if (code.code == ARGOS_OK &&
+        argos_peer_put (self, code.data, code.sizes, code.frame_count) != 0)
         self->broken = true;
     argos_code_term (&code);
 }
@@ -76,7 +56,7 @@ argos_peer_flush (argos_peer_t *self)
         peer_out_t *out = self->unsent;
         if (!s_admitted (self, out))
             return;
-        if (s_put (self, out->data, out->sizes, out->frame_count) != 0) {
+        if (argos_peer_put_out (self, out) != 0) {
             self->congested = true;
             return;
         }

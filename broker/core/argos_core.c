@@ -113,8 +113,9 @@ s_free_services (argos_core_t *self)
 }
 
 static int
-s_send_nothing (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
+s_send_nothing (void *ctx, uint64_t conn, bool packs, argos_frame_t **frames, size_t count)
 {
+    (void) packs;
     (void) ctx;
     (void) conn;
     (void) frames;
@@ -235,11 +236,9 @@ argos_core_count_in (argos_core_t *self, session_t *session, int64_t bytes)
 }
 
 static void
-s_count_out (argos_core_t *self, uint64_t conn, int64_t bytes)
+s_count_out (argos_core_t *self, session_t *session, int64_t bytes)
 {
     const traffic_t one = { .out_messages = 1, .out_bytes = bytes };
-    session_t *session;
-    HASH_FIND (hh, self->sessions, &conn, sizeof conn, session);
     s_add_traffic (&self->traffic, &one);
     if (session)
         s_add_traffic (&session->traffic, &one);
@@ -264,15 +263,14 @@ argos_core_put (argos_core_t *self, uint64_t conn, argos_frame_t *header, const 
 {
     argos_frame_t *meta_frame = argos_frame_new (meta, meta_size);
     argos_frame_t *frames[4] = { self->magic, header, meta_frame, body ? body : self->empty };
-    int rc = self->io.send (self->io.ctx, conn, frames, 4);
+    session_t *session = argos_core_session (self, conn);
+    int rc = self->io.send (self->io.ctx, conn, session && session->packs, frames, 4);
     if (rc == 0)
-        s_count_out (self, conn, argos_core_bytes (frames, 4));
+        s_count_out (self, session, argos_core_bytes (frames, 4));
     argos_frame_unref (&meta_frame);
-    //  Looked up only when there is something to be changed
-    session_t *session = rc != 0 || self->slow_sessions ? argos_core_session (self, conn) : NULL;
     if (session && rc != 0)
         argos_slow_begin (session, false);
-    else if (session)
+    else if (session && self->slow_sessions)
         argos_slow_end (session);
     return rc;
 }

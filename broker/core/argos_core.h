@@ -29,9 +29,9 @@ typedef struct {
 
 typedef struct {
     void *ctx; //  Handed to the functions
-    //  Send frames (routing is conn) without blocking. Frames are borrowed. Returns 0, or -1 when
-    //  the connection can't take it.
-    int (*send) (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count);
+    //  Send frames (routing is conn) without blocking; packs: they may be packed. Frames are
+    //  borrowed. Returns 0, or -1 when the connection can't take it.
+    int (*send) (void *ctx, uint64_t conn, bool packs, argos_frame_t **frames, size_t count);
     //  Hand a request to the store; it is the callee's now.
     void (*store) (void *ctx, argos_storage_req_t *req);
     //  Cut a connection: nothing comes from it any more. NULL = can't be done

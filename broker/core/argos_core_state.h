@@ -118,6 +118,8 @@ struct session {
     char build[BUILD_MAX + 1];             //  What it is, as its hello says
     json_t *capabilities;                  //  Of its platform, as it told last; NULL = nothing
     bool open;                             //  Welcome has been sent
+    int protocol;                          //  Version that both speak
+    bool packs;                            //  What is sent to it may be packed
     bool quiet;          //  Silent, or its connection took nothing: nothing new is leased to it
     bool drained;        //  Nothing new by order of an operator
     bool pressed;        //  What it sent last goes to where half of a limit is used

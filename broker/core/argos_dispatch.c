@@ -260,7 +260,8 @@ argos_core_message (
     bool heard = false;
 
     if (count < 1 || frames[0]->size != 3 || memcmp (frames[0]->data, "AR1", 3) != 0) {
-        argos_core_refuse (self, conn, "", ARGOS_INVALID, "the first frame is AR1", -1, false);
+        argos_core_refuse (self, conn, "", ARGOS_INVALID,
+            "the first frame is AR1, or the only one a packed message", -1, false);
         return false;
     }
     header.id[0] = 0;

@@ -5,6 +5,7 @@
 //  sessions, 4,096 leases in a hello.
 
 #include "argos_core_priv.h"
+#include "argos_pack.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #define SESSIONS_MAX 4096
 #define PROTOCOL_OLDEST 1     //  Versions of the protocol that we speak
-#define PROTOCOL_NEWEST 1     //  .
+#define PROTOCOL_NEWEST 2     //  .
 #define HELLO_LEASES_MAX 4096 //  Leases that a hello may list
 
 //  What a hello says
@@ -21,14 +22,15 @@ typedef struct {
     const char *name;    //  Borrowed from the body
     const char *build;   //  The same; "" when it does not say
     json_int_t instance; //  Start of the process
+    int protocol;        //  Version that both speak
     json_t *leases;      //  Borrowed; may be NULL
 } hello_t;
 
-//  Whether there is a version of the protocol that both speak. Returns NULL, or a sentence with
-//  both ranges, in text.
+//  The newest version of the protocol that both speak. Returns NULL, or a sentence with both
+//  ranges, in text.
 
 static const char *
-s_no_protocol (const json_t *body, char *text, size_t size)
+s_read_protocol (const json_t *body, int *ret_protocol, char *text, size_t size)
 {
     const json_t *range = json_object_get (body, "protocols");
     json_int_t newest = json_integer_value (json_object_get (body, "protocol")), oldest = newest;
@@ -37,6 +39,7 @@ s_no_protocol (const json_t *body, char *text, size_t size)
         oldest = json_integer_value (json_array_get (range, 0));
         newest = json_integer_value (json_array_get (range, 1));
     }
+    *ret_protocol = newest < PROTOCOL_NEWEST ? (int) newest : PROTOCOL_NEWEST;
     if (oldest <= newest && oldest <= PROTOCOL_NEWEST && newest >= PROTOCOL_OLDEST)
         return NULL;
     argos_writer_raw (&sentence, "no common protocol: " ARGOS_BUILD " speaks ");
@@ -62,7 +65,8 @@ s_read_hello (json_t *body, hello_t *ret_hello, char *text, size_t size)
     const char *name = json_string_value (json_object_get (body, "name"));
     json_t *instance = json_object_get (body, "instance");
     json_t *leases = json_object_get (body, "leases");
-    const char *wrong = s_no_protocol (body, text, size);
+    int protocol;
+    const char *wrong = s_read_protocol (body, &protocol, text, size);
     if (wrong)
         return wrong;
     if (!name || !argos_name_valid (name))
@@ -72,7 +76,8 @@ s_read_hello (json_t *body, hello_t *ret_hello, char *text, size_t size)
     if (leases && (!json_is_array (leases) || json_array_size (leases) > HELLO_LEASES_MAX))
         return "leases is a list of at most 4096";
     const char *build = json_string_value (json_object_get (body, "build"));
-    *ret_hello = (hello_t){ name, build ? build : "", json_integer_value (instance), leases };
+    *ret_hello =
+        (hello_t){ name, build ? build : "", json_integer_value (instance), protocol, leases };
     return NULL;
 }
 
@@ -237,6 +242,7 @@ s_begin (argos_core_t *self, const argos_who_t *who, session_t *session,
     const argos_header_t *header, const hello_t *hello)
 {
     session->instance = hello->instance;
+    session->protocol = hello->protocol;
     session->via = who->via;
     memcpy (session->build, hello->build, strlen (hello->build) + 1); //  Bounded by its schema
     s_set_holder (session);
@@ -317,7 +323,7 @@ s_welcome (session_t *session, const char *id, const argos_storage_ans_t *ans)
     session->granted_messages = self->config.window_messages;
     session->granted_bytes = self->config.window_bytes;
     json_t *body = json_pack ("{s:s,s:I,s:i,s:s,s:I,s:I,s:{s:I,s:I},s:o}", "store", self->store_id,
-        "boot", (json_int_t) self->config.boot, "protocol", PROTOCOL_NEWEST, "build", ARGOS_BUILD,
+        "boot", (json_int_t) self->config.boot, "protocol", session->protocol, "build", ARGOS_BUILD,
         "lease_ms", (json_int_t) self->config.lease_ms, "ping_ms",
         (json_int_t) (session->via == ARGOS_VIA_INPROC ? 0 : self->config.ping_ms), "window",
         "messages", (json_int_t) session->granted_messages, "bytes",
@@ -325,6 +331,7 @@ s_welcome (session_t *session, const char *id, const argos_storage_ans_t *ans)
     char *text = json_dumps (body, JSON_COMPACT);
     assert (text);
     argos_core_word (self, session->conn, "welcome", id, text);
+    session->packs = session->protocol >= ARGOS_PACK_PROTOCOL;
     free (text);
     json_decref (body);
     for (size_t i = 0; i < ans->pair_count; i++) {

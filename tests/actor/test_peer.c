@@ -23,7 +23,7 @@ test_nothing_but_hello_is_sent_before_the_welcome (void **state)
     script_wire_t hello = script_hello (self);
     assert_string_equal (json_string_value (json_object_get (hello.body, "name")), "test.1@core");
     assert_int_equal (json_integer_value (json_object_get (hello.body, "instance")), 42);
-    assert_int_equal (json_integer_value (json_object_get (hello.body, "protocol")), 1);
+    assert_int_equal (json_integer_value (json_object_get (hello.body, "protocol")), 2);
     script_expect_nothing (self);
     assert_false (argos_peer_ready (self->peer));
     script_word (self, "welcome", script_head (&hello, "id"),

@@ -32,8 +32,9 @@ typedef struct {
 } world_t;
 
 static int
-s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
+s_send (void *ctx, uint64_t conn, bool packs, argos_frame_t **frames, size_t count)
 {
+    (void) packs;
     static argos_header_t header;
     world_t *self = ctx;
     FUZZ_CHECK (self->store != NULL);

@@ -2,6 +2,8 @@
 
 #include "script.h"
 
+#include "argos_pack.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,6 +144,22 @@ s_round (script_t *self, int64_t deadline)
     return items[0].revents != 0;
 }
 
+//  A packed message becomes the frames that it stands for.
+
+static void
+s_unpack (zmsg_t *msg)
+{
+    argos_piece_t pieces[ARGOS_PACK_PIECES];
+    zframe_t *whole = zmsg_pop (msg);
+    size_t count = argos_pack_read (
+        zframe_data (whole), zframe_size (whole), pieces, sizeof pieces / sizeof *pieces);
+    assert_true (count >= 3);
+    zmsg_addstr (msg, "AR1");
+    for (size_t i = 0; i < count; i++)
+        zmsg_addmem (msg, pieces[i].data, pieces[i].size);
+    zframe_destroy (&whole);
+}
+
 script_wire_t
 script_read (script_t *self)
 {
@@ -149,6 +167,9 @@ script_read (script_t *self)
     zmsg_t *msg = zmsg_recv (self->router);
     assert_non_null (msg);
     wire.route = zmsg_pop (msg);
+    wire.packed = zmsg_size (msg) == 1;
+    if (wire.packed)
+        s_unpack (msg);
     wire.size = zmsg_size (msg);
     assert_true (wire.size >= 4);
     wire.bytes = zmsg_content_size (msg) - 3;
@@ -215,6 +236,17 @@ script_send_to (script_t *self, const char *header, const char *meta, const char
     zmsg_t *msg = zmsg_new ();
     zframe_t *route = zframe_dup (self->route);
     zmsg_append (msg, &route);
+    if (self->packs) {
+        const argos_piece_t pieces[3] = { { header, strlen (header) }, { meta, strlen (meta) },
+            { body, strlen (body) } };
+        char packed[ARGOS_PACK_MAX];
+        size_t size = argos_pack_size (3, strlen (header) + strlen (meta) + strlen (body));
+        assert_int_not_equal (size, 0);
+        argos_pack_write (packed, pieces, 3);
+        zmsg_addmem (msg, packed, size);
+        assert_int_equal (zmsg_send (&msg, self->router), 0);
+        return;
+    }
     zmsg_addstr (msg, "AR1");
     zmsg_addstr (msg, header);
     zmsg_addstr (msg, meta);

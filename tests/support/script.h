@@ -19,7 +19,8 @@ typedef struct {
     zframe_t *route; //  Who sent it
     json_t *header;  //  Frame 2
     json_t *body;    //  Frame 4, NULL when empty
-    size_t size;     //  Frames after the route
+    size_t size;     //  Frames after the route, or as many pieces and one
+    bool packed;     //  It came as one frame
     zmsg_t *rest;    //  Pairs behind the body
     size_t bytes;    //  Header, body and pairs
 } script_wire_t;
@@ -47,6 +48,7 @@ typedef struct {
     int64_t last_n;    //  Of the last entry
     int64_t last_seq;  //  Of the last mail
     char refused[200]; //  Id of the last refusal without fn
+    bool packs;        //  script_send_to packs
     argos_err_t final; //  Code of on_final
 } script_t;
 

@@ -59,7 +59,7 @@ test_hello_refused (void **state)
     (void) state;
     static const char *const bodies[] = { "", "[]", "{\"name\":\"w\",\"instance\":1}",
         "{\"name\":\"W\",\"instance\":1,\"protocol\":1}", "{\"name\":\"w\",\"protocol\":1}",
-        "{\"name\":\"w\",\"instance\":1,\"protocol\":2}",
+        "{\"name\":\"w\",\"instance\":1,\"protocol\":3}",
         "{\"name\":\"gateway\",\"instance\":1,\"protocol\":1}",
         "{\"name\":\"gateway.2\",\"instance\":1,\"protocol\":1}",
         "{\"name\":\"w\",\"instance\":1,\"protocol\":1,\"leases\":7}" };
@@ -76,17 +76,20 @@ test_hello_protocols (void **state)
 {
     (void) state;
     core_send (1, "{\"type\":\"hello\",\"id\":\"h\"}",
-        "{\"name\":\"w\",\"instance\":1,\"protocol\":3,\"protocols\":[2,3],\"build\":\"new\"}");
+        "{\"name\":\"w\",\"instance\":1,\"protocol\":4,\"protocols\":[3,4],\"build\":\"new\"}");
     core_expect_refused (1, "h", "invalid");
     const char *reason = argos_sim_text (core_kit_last->body, "reason");
-    assert_non_null (strstr (reason, "speaks 1 to 1"));
-    assert_non_null (strstr (reason, "says 2 to 3"));
+    assert_non_null (strstr (reason, "speaks 1 to 2"));
+    assert_non_null (strstr (reason, "says 3 to 4"));
     core_send (1, "{\"type\":\"hello\",\"id\":\"h\"}",
         "{\"name\":\"w\",\"instance\":1,\"protocol\":1,\"protocols\":[2,1]}");
     core_expect_refused (1, "h", "invalid");
     core_send (1, "{\"type\":\"hello\",\"id\":\"h\"}",
         "{\"name\":\"w\",\"instance\":1,\"protocol\":3,\"protocols\":[1,3],\"build\":\"new\"}");
-    assert_int_equal (argos_sim_int (core_expect (1, "welcome")->body, "protocol"), 1);
+    assert_int_equal (argos_sim_int (core_expect (1, "welcome")->body, "protocol"), 2);
+    core_send (
+        2, "{\"type\":\"hello\",\"id\":\"h\"}", "{\"name\":\"v\",\"instance\":1,\"protocol\":1}");
+    assert_int_equal (argos_sim_int (core_expect (2, "welcome")->body, "protocol"), 1);
 }
 
 static void

@@ -33,8 +33,9 @@ s_parse (const argos_frame_t *frame)
 }
 
 static int
-s_send (void *ctx, uint64_t conn, argos_frame_t **frames, size_t count)
+s_send (void *ctx, uint64_t conn, bool packs, argos_frame_t **frames, size_t count)
 {
+    (void) packs;
     argos_sim_net_t *self = ctx;
     assert (count == 4);
     if (self->deaf && self->deaf (self->arg, conn))
