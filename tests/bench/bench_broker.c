@@ -20,8 +20,6 @@
 #define ROUND_NS 250000000 //  Length of a round
 #define SLICE_MS 50        //  How often a worker looks whether it is to end
 #define HWM 100000
-#define HEADER                                                                                     \
-    "{\"type\":\"bench.ask\",\"to\":\"service:bench\",\"id\":\"1234567\"}" //  As long as ours
 
 typedef struct {
     const bench_forward_t *forward; //  Bare: it
@@ -33,7 +31,6 @@ typedef struct {
     const char *curve;              //  Bare: public key of the forwarder, NULL = it has none
     void *context;                  //  Of the worker
     size_t size;                    //  Bytes of a body
-    bool framed;                    //  Bare, with as many frames as ARGOS/1 has
     int told;                       //  eventfd of the sink
     atomic_bool ready;              //  The worker is up
     atomic_bool over;               //  The worker is to end
@@ -169,10 +166,6 @@ s_client_send (const run_t *run, client_t *client)
     char header[160];
     if (!run->argos) {
         zmq_send (client->socket, "", 0, ZMQ_SNDMORE);
-        if (run->framed) {
-            zmq_send (client->socket, HEADER, sizeof HEADER - 1, ZMQ_SNDMORE);
-            zmq_send (client->socket, "", 0, ZMQ_SNDMORE);
-        }
         zmq_send (client->socket, client->body, run->size, 0);
     }
     else {
@@ -339,20 +332,18 @@ s_ours (const place_t *place, bool reply, size_t size)
     return s_measure (&argos, place->client);
 }
 
-//  Over tcp the base encrypts as ours does. What is measured beside it is the forwarder with as
-//  many frames as ours has.
+//  Over tcp the base encrypts as ours does. It has two frames, ours one for small messages and four
+//  for the others.
 
 static void
 s_row (const place_t *place, bool reply, size_t size)
 {
-    double base[BENCH_ROUNDS], other[BENCH_ROUNDS], ours[BENCH_ROUNDS];
+    double base[BENCH_ROUNDS], ours[BENCH_ROUNDS];
     char name[64];
     bool curve = place->key != NULL;
     for (int round = 0; round < BENCH_ROUNDS; round++) {
         run_t bare = { .reply = reply, .context = place->worker, .size = size };
         base[round] = s_forward (place, &bare, curve);
-        bare.framed = true;
-        other[round] = s_forward (place, &bare, curve);
         ours[round] = s_ours (place, reply, size);
     }
     snprintf (name, sizeof name, "%s %s%s %zu B, %d on the way",
@@ -363,10 +354,6 @@ s_row (const place_t *place, bool reply, size_t size)
         .base = bench_median (base),
         .ours = bench_median (ours),
         .target = streq (place->transport, "inproc") ? 0.4 : 0.6 });
-    bench_print (&(bench_row_t){ .name = "  forwarder with as many frames",
-        .unit = reply ? "req/s" : "msg/s",
-        .base = bench_median (other),
-        .ours = bench_median (ours) });
 }
 
 static void

@@ -4,6 +4,8 @@
 
 #include "bench_wire.h"
 
+#include "argos_pack.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,32 @@ s_front (wire_t *self, const char *header)
     s_frame (self, "", 0, ZMQ_SNDMORE);
 }
 
+//  The same as one frame, with a body and parts. False when it is too large for that.
+
+static bool
+s_packed (wire_t *self, const char *header, const void *body, size_t size, const char *const *parts)
+{
+    argos_piece_t pieces[ARGOS_PACK_PIECES] = { { header, strlen (header) }, { "", 0 },
+        { body, size } };
+    zmq_msg_t msg;
+    size_t count = 3, bytes = pieces[0].size + size;
+    for (; parts && *parts && count < ARGOS_PACK_PIECES; parts++, count++) {
+        pieces[count] = (argos_piece_t){ *parts, strlen (*parts) };
+        bytes += pieces[count].size;
+    }
+    size_t packed = self->packs ? argos_pack_size (count, bytes) : 0;
+    if (packed == 0)
+        return false;
+    if (zmq_msg_init_size (&msg, packed) != 0)
+        abort ();
+    argos_pack_write (zmq_msg_data (&msg), pieces, count);
+    if (zmq_msg_send (&msg, self->socket, 0) < 0) {
+        perror ("bench: send");
+        exit (1);
+    }
+    return true;
+}
+
 static void
 s_count (wire_t *self, size_t bytes)
 {
@@ -45,6 +73,8 @@ void
 wire_send (wire_t *self, const char *header, const void *body, size_t size)
 {
     s_count (self, strlen (header) + size);
+    if (s_packed (self, header, body, size, NULL))
+        return;
     s_front (self, header);
     s_frame (self, body, size, 0);
 }
@@ -53,6 +83,8 @@ void
 wire_send_msg (wire_t *self, const char *header, zmq_msg_t *body)
 {
     s_count (self, strlen (header) + zmq_msg_size (body));
+    if (s_packed (self, header, zmq_msg_data (body), zmq_msg_size (body), NULL))
+        return;
     s_front (self, header);
     if (zmq_msg_send (body, self->socket, 0) < 0) {
         perror ("bench: send");
@@ -67,6 +99,8 @@ wire_send_parts (wire_t *self, const char *header, const char *const *parts)
     for (const char *const *part = parts; part && *part; part++)
         bytes += strlen (*part);
     s_count (self, bytes);
+    if (s_packed (self, header, "", 0, parts))
+        return;
     s_front (self, header);
     s_frame (self, "", 0, parts && *parts ? ZMQ_SNDMORE : 0);
     for (const char *const *part = parts; part && *part; part++)
@@ -97,26 +131,60 @@ s_text_frame (wire_t *self, char *target, size_t size)
     zmq_msg_close (&frame);
 }
 
-static bool
-s_read (wire_t *self, int flags)
+static void
+s_text_piece (const argos_piece_t *piece, char *target, size_t size)
 {
-    char magic[8];
-    zmq_msg_t frame;
-    zmq_msg_init (&frame);
-    if (zmq_msg_recv (&frame, self->socket, flags) < 0) {
-        zmq_msg_close (&frame);
-        return false;
+    size_t length = piece->size < size ? piece->size : size - 1;
+    memcpy (target, piece->data, length);
+    target[length] = '\0';
+}
+
+static void
+s_unpack (wire_t *self, zmq_msg_t *frame)
+{
+    argos_piece_t pieces[3];
+    if (argos_pack_read (zmq_msg_data (frame), zmq_msg_size (frame), pieces, 3) != 3) {
+        fprintf (stderr, "bench: a single frame that is not a message\n");
+        exit (1);
     }
-    self->more = zmq_msg_more (&frame);
-    zmq_msg_close (&frame);
+    s_text_piece (&pieces[0], self->header, sizeof self->header);
+    s_text_piece (&pieces[1], self->meta, sizeof self->meta);
+    zmq_msg_close (&self->body);
+    if (zmq_msg_init_size (&self->body, pieces[2].size) != 0)
+        abort ();
+    if (pieces[2].size)
+        memcpy (zmq_msg_data (&self->body), pieces[2].data, pieces[2].size);
+}
+
+//  The message that begins with that frame, of four or more.
+
+static void
+s_read_frames (wire_t *self)
+{
+    char rest[8];
     s_text_frame (self, self->header, sizeof self->header);
     s_text_frame (self, self->meta, sizeof self->meta);
     if (self->more && zmq_msg_recv (&self->body, self->socket, 0) >= 0)
         self->more = zmq_msg_more (&self->body);
     while (self->more)
-        s_text_frame (self, magic, sizeof magic);
-    wire_text (self->header, "type", self->type, sizeof self->type);
-    return true;
+        s_text_frame (self, rest, sizeof rest);
+}
+
+static bool
+s_read (wire_t *self, int flags)
+{
+    zmq_msg_t frame;
+    zmq_msg_init (&frame);
+    bool found = zmq_msg_recv (&frame, self->socket, flags) >= 0;
+    self->more = found && zmq_msg_more (&frame);
+    if (self->more)
+        s_read_frames (self);
+    else if (found)
+        s_unpack (self, &frame);
+    zmq_msg_close (&frame);
+    if (found)
+        wire_text (self->header, "type", self->type, sizeof self->type);
+    return found;
 }
 
 bool
@@ -224,7 +292,8 @@ wire_hello (
     if (zmq_connect (self->socket, endpoint) != 0)
         return -1;
     clock_gettime (CLOCK_REALTIME, &now);
-    snprintf (body, sizeof body, "{\"name\":\"%s\",\"instance\":%lld,\"protocol\":1,\"leases\":[]}",
+    snprintf (body, sizeof body,
+        "{\"name\":\"%s\",\"instance\":%lld,\"protocol\":2,\"protocols\":[1,2],\"leases\":[]}",
         name, (long long) now.tv_sec * 1000 + now.tv_nsec / 1000000);
     wire_word (self, "{\"type\":\"hello\",\"id\":\"hello\"}", body);
     return 0;
@@ -237,6 +306,7 @@ wire_welcome (wire_t *self)
         return -1;
     self->granted = wire_number (wire_body (self), "messages");
     self->bytes_ok = wire_number (wire_body (self), "bytes");
+    self->packs = wire_number (wire_body (self), "protocol") >= ARGOS_PACK_PROTOCOL;
     return 0;
 }
 

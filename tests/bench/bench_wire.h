@@ -1,8 +1,9 @@
 //  bench_wire - ARGOS/1 over a bare DEALER, as thin as it can be: what a load generator must not
 //  cost.
 //
-//  One thread. Members of headers and metas are found by their names in the text, which is enough
-//  for what the broker writes. Obeys the send window; does not ping: a round is short.
+//  Small messages are packed as libargos does it. One thread. Members of headers and metas are
+//  found by their names in the text, which is enough for what the broker writes. Obeys the send
+//  window; does not ping: a round is short.
 
 #ifndef ARGOS_BENCH_WIRE_H
 #define ARGOS_BENCH_WIRE_H
@@ -25,6 +26,7 @@ typedef struct {
     char meta[2049];         //  Of the message at hand
     zmq_msg_t body;          //  Of the message at hand
     int more;                //  The next frame belongs to it
+    bool packs;              //  The broker reads packed messages
 } wire_t;
 
 //  Connect and say hello, with that key over tcp (NULL = none). Returns 0, or -1 when the broker
