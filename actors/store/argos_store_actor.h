@@ -2,7 +2,7 @@
 //
 //  In:    requests of argos_storage.h on the PAIR; $TERM on the pipe
 //  Out:   their answers, in order, after the commit; READY | FAILED reason on the pipe
-//  Timer: none but the hour; chores run when nothing waits
+//  Timer: the hour, and 20 ms without a request, after which chores run
 //  Owner: the supervisor, which ends the process when this actor fails. Limit: 64 requests a
 //  commit.
 

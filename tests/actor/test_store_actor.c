@@ -5,16 +5,21 @@
 #include "argos_storage_wire.h"
 #include "argos_store_actor.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define ENDPOINT "inproc://argos.store"
 #define WAIT_MS 5000 //  For an answer
+#define MESSAGES 40  //  That are worth a slice of the indexer
+#define TRIES 10     //  To see a chore
 
 typedef struct {
     char dir[64];            //  Of the database
@@ -23,6 +28,7 @@ typedef struct {
     argos_store_info_t info; //  What it said of itself
     zactor_t *actor;         //  The store
     void *pair;              //  Our end
+    int asked;               //  Requests with an id of their own
 } rig_t;
 
 static void
@@ -192,6 +198,84 @@ what_was_answered_is_there_after_a_restart_with_its_frames (void **state)
 }
 
 static void
+s_ask (rig_t *rig, argos_storage_op_t op, const char *header, const char *body)
+{
+    argos_storage_req_t *req = argos_storage_req_new (op, 1);
+    req->now = 1700000000000;
+    snprintf (req->from, sizeof req->from, "cli");
+    snprintf (req->id, sizeof req->id, "a%d", rig->asked++);
+    req->parts[0].header = s_frame (header);
+    req->parts[0].body = s_frame (body);
+    assert_int_equal (argos_storage_req_send (rig->pair, req), 0);
+    argos_storage_req_destroy (&req);
+    argos_storage_ans_t *ans = s_answer (rig);
+    assert_int_equal (ans->code, ARGOS_OK);
+    argos_storage_ans_destroy (&ans);
+}
+
+//  Messages that are worth a slice of the indexer. Returns the size of the log then.
+
+static off_t
+s_write_messages (rig_t *rig, const char *log)
+{
+    char body[4096];
+    struct stat info;
+    int size = snprintf (
+        body, sizeof body, "{\"id\":\"s\",\"first\":%d,\"messages\":[", rig->asked * MESSAGES);
+    for (int i = 0; i < MESSAGES; i++)
+        size += snprintf (body + size, sizeof body - (size_t) size,
+            "%s{\"role\":\"user\",\"content\":\"hello\"}", i ? "," : "");
+    snprintf (body + size, sizeof body - (size_t) size, "]}");
+    s_ask (rig, ARGOS_ST_COMMIT, "{\"type\":\"session.import\",\"to\":\"store\",\"durable\":true}",
+        body);
+    assert_int_equal (stat (log, &info), 0);
+    return info.st_size;
+}
+
+static bool
+s_has_grown (const char *log, off_t before)
+{
+    struct stat info;
+    assert_int_equal (stat (log, &info), 0);
+    return info.st_size > before;
+}
+
+//  Only a chore writes when nothing but reads is asked for. It may have written before its log was
+//  looked at: then there are messages again.
+
+static void
+chores_are_done_in_a_pause_and_without_one_too (void **state)
+{
+    rig_t *rig = *state;
+    char log[128];
+    bool grown = false;
+    snprintf (log, sizeof log, "%s-wal", rig->path);
+    s_start (rig);
+    for (int tries = 0; !grown && tries < TRIES; tries++) {
+        off_t before = s_write_messages (rig, log);
+        for (int i = 0; !grown && i < 10000; i++) {
+            s_ask (rig, ARGOS_ST_READ, "{\"type\":\"status.get\",\"to\":\"store\"}", "{}");
+            grown = s_has_grown (log, before);
+        }
+    }
+    assert_true (grown);
+    struct pollfd changes = { inotify_init1 (IN_CLOEXEC | IN_NONBLOCK), POLLIN, 0 };
+    assert_true (inotify_add_watch (changes.fd, log, IN_MODIFY) >= 0);
+    grown = false;
+    for (int tries = 0; !grown && tries < TRIES; tries++) {
+        char events[4096];
+        off_t before = s_write_messages (rig, log);
+        while (read (changes.fd, events, sizeof events) > 0)
+            continue;
+        grown = s_has_grown (log, before) ||
+                (poll (&changes, 1, WAIT_MS / 2) == 1 && s_has_grown (log, before));
+    }
+    assert_true (grown);
+    close (changes.fd);
+    s_stop (rig);
+}
+
+static void
 a_database_that_can_not_be_used_is_said_at_once (void **state)
 {
     rig_t *rig = *state;
@@ -212,6 +296,8 @@ main (void)
         cmocka_unit_test_setup_teardown (requests_are_answered_in_order, s_set_up, s_tear_down),
         cmocka_unit_test_setup_teardown (
             what_was_answered_is_there_after_a_restart_with_its_frames, s_set_up, s_tear_down),
+        cmocka_unit_test_setup_teardown (
+            chores_are_done_in_a_pause_and_without_one_too, s_set_up, s_tear_down),
         cmocka_unit_test_setup_teardown (
             a_database_that_can_not_be_used_is_said_at_once, s_set_up, s_tear_down),
     };
