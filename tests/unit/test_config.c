@@ -80,7 +80,8 @@ s_tear_down (void **state)
     static const char *const variables[] = { "TELEGRAM_ALLOWED_USERS", "DISCORD_ALLOW_BOTS",
         "SIGNAL_ALLOW_ALL_USERS", "GATEWAY_ALLOW_ALL_USERS", "TELEGRAM_BOT_TOKEN",
         "QQ_GROUP_ALLOWED_USERS", "TELEGRAM_HOME_CHANNEL_THREAD_ID", "TELEGRAM_HOME_CHANNEL",
-        "STRANGER_ALLOW_BOTS", "HERMES_MAX_ITERATIONS", "TELEGRAM_GROUP_ALLOWED_USERS" };
+        "STRANGER_ALLOW_BOTS", "HERMES_MAX_ITERATIONS", "TELEGRAM_GROUP_ALLOWED_USERS",
+        "HERMES_AGENT_TIMEOUT", "HERMES_AGENT_TIMEOUT_WARNING", "HERMES_MEDIA_DELIVERY_STRICT" };
     for (size_t at = 0; at < sizeof variables / sizeof variables[0]; at++)
         unsetenv (variables[at]);
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
@@ -374,6 +375,9 @@ the_environment_is_laid_over_the_files (void **state)
     setenv ("TELEGRAM_HOME_CHANNEL_THREAD_ID", "7", 1);
     setenv ("STRANGER_ALLOW_BOTS", "whatever", 1);
     setenv ("HERMES_MAX_ITERATIONS", "12", 1);
+    setenv ("HERMES_AGENT_TIMEOUT", "70", 1);
+    setenv ("HERMES_AGENT_TIMEOUT_WARNING", "35", 1);
+    setenv ("HERMES_MEDIA_DELIVERY_STRICT", "true", 1);
     argos_config_t *config =
         s_load (self, "platforms: {telegram: {allowed_users: [1], allow_bots: none}}\n");
     if (!config)
@@ -386,6 +390,9 @@ the_environment_is_laid_over_the_files (void **state)
     assert_string_equal (argos_setting_text (settings, "telegram", NULL, "allow_bots"), "none");
     assert_string_equal (argos_setting_text (settings, "discord", NULL, "allow_bots"), "mentions");
     assert_true (argos_setting_bool (settings, "signal", "dm", "allow_all_users"));
+    assert_int_equal (argos_setting_int (settings, NULL, NULL, "agent.inactivity_abort_s"), 70);
+    assert_int_equal (argos_setting_int (settings, NULL, NULL, "agent.inactivity_warning_s"), 35);
+    assert_true (argos_setting_bool (settings, NULL, NULL, "gateway.strict"));
     assert_false (argos_setting_bool (settings, "gateway", "dm", "allow_all_users"));
     assert_true (argos_setting_bool (settings, NULL, NULL, "gateway.allow_all_users"));
     assert_true (argos_setting_has (settings, "qqbot", NULL, "group_allowed_chats", "g"));
