@@ -221,6 +221,7 @@ s_add_core (argosd_actors_t *self, const argosd_place_t *place, const argosd_hom
     self->hooks.home = home->path;
     s_add (self, "hooks", argos_hooks_actor, &self->hooks, ARGOS_RESTART_ALONE);
     self->table[self->count - 1].settings = true;
+    self->daemon.home = home->path;
     self->daemon.platforms = s_platforms (config);
     self->daemon.looping_until = argosd_restarts_loop (home->path);
     s_add (self, "daemon", argos_daemon_actor, &self->daemon, ARGOS_RESTART_ALONE);

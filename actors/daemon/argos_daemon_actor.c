@@ -6,6 +6,7 @@
 #include "argos_daemon_actor.h"
 
 #include "argos_actor.h"
+#include "argos_config.h"
 #include "argos_header.h"
 #include "argos_hook_event.h"
 #include "argos_log.h"
@@ -19,12 +20,13 @@
 #define WAITING_MAX 16 //  Requests that wait for the owner
 
 typedef struct {
-    char from[ARGOS_NAME_MAX + 1]; //  Who asked
+    char from[ARGOS_NAME_MAX + 1]; //  Who asked, "" = we have
     char id[ARGOS_ID_MAX + 1];     //  With which id
 } asker_t;
 
 typedef struct {
     zsock_t *pipe;                //  To the owner
+    char *home;                   //  Folder of the settings
     argos_shell_t *shell;         //  The loop
     bool ready;                   //  READY has been said
     int64_t looping_until;        //  No more restarts before, wall msec
@@ -45,20 +47,28 @@ s_on_restart_done (void *arg, const argos_peer_answer_t *answer)
             argos_err_name (answer->code), answer->reason);
 }
 
+//  Has the settings read again. False: too many wait for that, and it will be done for them.
+
+static bool
+s_reload (daemon_t *self, const char *from, const char *id)
+{
+    if (self->count == WAITING_MAX || zstr_send (self->pipe, ARGOS_DAEMON_RELOAD) != 0)
+        return false;
+    asker_t *asker = &self->waiting[self->count++];
+    snprintf (asker->from, sizeof asker->from, "%s", from);
+    snprintf (asker->id, sizeof asker->id, "%s", id);
+    return true;
+}
+
 static void
 s_on_request (void *ctx, const argos_peer_msg_t *msg)
 {
     daemon_t *self = ctx;
     if (*msg->re || strcmp (msg->type, "config.reload") != 0)
         return;
-    if (self->count == WAITING_MAX || zstr_send (self->pipe, ARGOS_DAEMON_RELOAD) != 0) {
+    if (!s_reload (self, msg->from, msg->id))
         argos_peer_reply (argos_shell_peer (self->shell), msg, "error",
             json_pack ("{s:s, s:s}", "code", "busy", "message", "the daemon is busy"));
-        return;
-    }
-    asker_t *asker = &self->waiting[self->count++];
-    snprintf (asker->from, sizeof asker->from, "%s", msg->from);
-    snprintf (asker->id, sizeof asker->id, "%s", msg->id);
 }
 
 //  Tells the chat that asked, in the done.
@@ -86,12 +96,39 @@ s_restart_done (daemon_t *self, const argos_peer_msg_t *msg, const char *kind, c
     json_decref (parts);
 }
 
+//  The done of what changes nothing in the store; when it is lost the same is written again.
+
+static void
+s_on_home_done (void *arg, const argos_peer_answer_t *answer)
+{
+    (void) arg;
+    (void) answer;
+}
+
+//  Writes the home of a platform into local.yaml.
+
+static void
+s_home (daemon_t *self, const argos_peer_msg_t *msg)
+{
+    char path[96], reason[512] = "";
+    const char *platform = json_string_value (json_object_get (msg->body, "platform"));
+    json_t *home = json_object_get (msg->body, "home");
+    snprintf (path, sizeof path, "platforms.%.32s.home_channel", platform ? platform : "");
+    if (argos_config_set (self->home, path, json_incref (home), reason, sizeof reason) != 0)
+        argos_log (ARGOS_LOG_WARN, NAME, "not written", "key=%s reason=\"%s\"", path, reason);
+    else
+        s_reload (self, "", "");
+    argos_lease_done (msg->lease, NULL, 0, NULL, 0, s_on_home_done, self);
+}
+
 static void
 s_on_lease (void *ctx, const argos_peer_msg_t *msg)
 {
     daemon_t *self = ctx;
     const char *run = json_string_value (json_object_get (msg->body, "run_id"));
-    if (msg->attempt > 1 || msg->at < self->begun)
+    if (strcmp (msg->type, "daemon.home") == 0)
+        s_home (self, msg);
+    else if (msg->attempt > 1 || msg->at < self->begun)
         s_restart_done (self, msg, "notice", "♻ Gateway restarted successfully");
     else if (argos_shell_wall () < self->looping_until)
         s_restart_done (self, msg, "error",
@@ -113,8 +150,11 @@ s_reloaded (daemon_t *self, zmsg_t *msg)
         json_decref (body);
         return;
     }
-    argos_peer_reply_to (argos_shell_peer (self->shell), self->waiting[0].from, self->waiting[0].id,
-        "config.reload.result", body);
+    if (*self->waiting[0].from)
+        argos_peer_reply_to (argos_shell_peer (self->shell), self->waiting[0].from,
+            self->waiting[0].id, "config.reload.result", body);
+    else
+        json_decref (body);
     self->count--;
     memmove (self->waiting, self->waiting + 1, self->count * sizeof *self->waiting);
 }
@@ -155,10 +195,11 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 void
 argos_daemon_actor (zsock_t *pipe, void *config)
 {
-    static const char *const types[] = { "daemon.restart", NULL };
+    static const char *const types[] = { "daemon.restart", "daemon.home", NULL };
     const argos_daemon_config_t *settings = config;
     daemon_t self = { .pipe = pipe,
         .looping_until = settings->looping_until,
+        .home = strdup (settings->home ? settings->home : ""),
         .begun = argos_shell_wall (),
         .platforms = json_deep_copy (settings->platforms) };
     char name[ARGOS_NAME_MAX + 1];
@@ -178,4 +219,5 @@ argos_daemon_actor (zsock_t *pipe, void *config)
         argos_actor_ready (pipe, false);
     argos_shell_destroy (&self.shell);
     json_decref (self.platforms);
+    free (self.home);
 }

@@ -1,6 +1,7 @@
 //  argos_daemon_actor - what can be asked of the process itself.
 //
-//  In:    request config.reload (as actor:daemon); leases of service `daemon`: daemon.restart.
+//  In:    request config.reload (as actor:daemon); leases of service `daemon`: daemon.restart,
+//  daemon.home (which it writes into local.yaml, then RELOAD).
 //  Pipe: $TERM; RELOADED json (the result, in the
 //         order of the RELOADs)
 //  Out:   READY when the broker has welcomed us, or FAILED; an entry gateway:startup. Pipe: RELOAD;
@@ -24,6 +25,7 @@
 
 typedef struct {
     argos_link_t link;     //  To the broker; copied before READY
+    const char *home;      //  Folder of the settings; copied before READY
     int64_t looping_until; //  Three planned restarts within a minute: not a fourth, wall msec
     json_t *platforms;     //  Names of those that are configured, an array; copied before READY
 } argos_daemon_config_t;

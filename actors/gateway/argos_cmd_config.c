@@ -84,6 +84,27 @@ argos_cmd_yolo (const argos_gateway_case_t *gateway, const char *arguments, json
         argos_cmd_say (gateway, parts, SAY_YOLO_ON);
 }
 
+//  The same for local.yaml, where it is seen and outlives the database.
+
+static void
+s_write_home (const argos_gateway_case_t *gateway, const json_t *source, json_t *parts)
+{
+    char id[64];
+    const char *chat = argos_cmd_text (source, "chat_id"),
+               *thread = argos_cmd_text (source, "thread_id"),
+               *name = argos_cmd_text (source, "chat_name");
+    if (!*chat)
+        return;
+    //  All of it, for maps are merged: none of what argos.yaml says of another chat may be left
+    json_t *home =
+        json_pack ("{s:s, s:s, s:s}", "chat_id", chat, "thread_id", thread, "name", name);
+    argos_cmd_id (gateway, "home", id);
+    json_array_append_new (
+        parts, json_pack ("{s:s, s:s, s:s, s:s, s:b, s:{s:O, s:o}}", "type", "daemon.home", "to",
+                   "service:daemon", "id", id, "key", "daemon", "durable", 1, "body", "platform",
+                   json_object_get (source, "platform"), "home", home));
+}
+
 void
 argos_cmd_sethome (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
@@ -94,6 +115,7 @@ argos_cmd_sethome (const argos_gateway_case_t *gateway, const char *arguments, j
         json_pack (
             "{s:s, s:s, s:{s:O}}", "space", "home", "key", platform, "value", "source", source));
     argos_cmd_say (gateway, parts, SAY_HOME_SET, platform);
+    s_write_home (gateway, source, parts);
 }
 
 void

@@ -115,5 +115,26 @@ def test_settings_are_read_again_while_it_runs(argosd):
     chat.peer.close()
 
 
+@own_settings
+def test_sethome_writes_local_yaml(argosd):
+    text = "# mine\nplatforms: {test: {home_channel: {chat_id: 7, name: old}}}\n"
+    (argosd.home / "argos.yaml").write_text(text)
+    chat = Chat(argosd)
+    assert "✅ Home channel set" in chat.ask("/sethome")["text"]
+    argosd.wait_log('changed="platforms.test')  # Read again
+    code, out, _ = argos(argosd.home, "show", "platforms.test.home_channel")
+    assert code == 0 and 'platforms.test.home_channel.chat_id: "42"  # local.yaml:' in out
+    assert "old" not in out
+    assert (argosd.home / "argos.yaml").read_text() == text
+    # What can't be written is said in the log, and stays where it was said
+    (argosd.home / "argos.yaml").write_text("http: 5\n")
+    chat.chat = "43"
+    assert "✅ Home channel set" in chat.ask("/sethome")["text"]
+    assert "argos.yaml:1: http: expected an object" in argosd.wait_log('event="not written"')
+    assert chat.read("record.get", {"space": "home", "key": "test"})["record"]["value"]["source"]["chat_id"] == "43"
+    (argosd.home / "argos.yaml").write_text(text)
+    chat.peer.close()
+
+
 def test_reload_without_a_daemon_says_so(home):
     assert argos(home, "reload")[0] == 69
