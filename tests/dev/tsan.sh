@@ -2,8 +2,12 @@
 #  everything that ctest runs, and the main job, under ThreadSanitizer
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
-cmake -S . -B build/tsan -DCMAKE_BUILD_TYPE=Debug -DARGOS_SANITIZE=thread -DARGOS_TESTS=ON >/dev/null
-cmake --build build/tsan -j "$(nproc)" >/dev/null
+generator=()
+if command -v ninja >/dev/null; then
+    generator=(-G Ninja)
+fi
+cmake -S . -B build/tsan "${generator[@]}" -DCMAKE_BUILD_TYPE=Debug -DARGOS_SANITIZE=thread -DARGOS_TESTS=ON >&2
+cmake --build build/tsan -j "$(nproc)" >&2
 export TSAN_OPTIONS="suppressions=$PWD/tests/dev/tsan.supp halt_on_error=0 exitcode=66 ${TSAN_OPTIONS:-}"
 status=0
 #  The simulator and the model have one thread; a few seeds on disk are enough here

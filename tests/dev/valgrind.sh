@@ -3,8 +3,12 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 command -v valgrind >/dev/null || apt-get install -y --no-install-recommends valgrind </dev/null
-cmake -S . -B build/plain -DCMAKE_BUILD_TYPE=Debug -DARGOS_SANITIZE=none >/dev/null
-cmake --build build/plain -j "$(nproc)" --target argosd argos >/dev/null
+generator=()
+if command -v ninja >/dev/null; then
+    generator=(-G Ninja)
+fi
+cmake -S . -B build/plain "${generator[@]}" -DCMAKE_BUILD_TYPE=Debug -DARGOS_SANITIZE=none >&2
+cmake --build build/plain -j "$(nproc)" --target argosd argos >&2
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
