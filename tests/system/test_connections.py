@@ -120,7 +120,7 @@ def test_who_knocks_without_end_is_not_let_in_each_time(doors, tcp):
     peer = Peer(doors.endpoint, "honest")
 
     def knock():
-        for _ in range(200):
+        for _ in range(1000):
             sock = socket.socket(socket.AF_INET if tcp else socket.AF_UNIX)
             sock.setblocking(False)
             sock.connect_ex(("127.0.0.1", doors.tcp_port) if tcp else doors.endpoint[len("ipc://"):])
