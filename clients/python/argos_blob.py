@@ -16,13 +16,14 @@ import argos
 PIECE, AHEAD = 262144, 4  # Bytes of a piece; pieces that are not answered yet
 
 
-def name_of(path):
-    """The id of the content of a file, and its size."""
+def name_of(path, peer):
+    """The id of the content of a file, and its size. The connection of the peer goes on while it is read."""
     digest, size = hashlib.sha256(), 0
     with open(path, "rb") as file:
         while data := file.read(1 << 20):
             digest.update(data)
             size += len(data)
+            peer._pump(0)
     return "sha256:" + digest.hexdigest(), size
 
 
@@ -34,7 +35,7 @@ def stat(peer, blob):
 def put(peer, path, media_type=None, name=None):
     """Send a file; returns its id. Raises Refused: too_big, busy (all files together), no_space, denied, or invalid when the file has changed
     meanwhile."""
-    blob, size = name_of(path)
+    blob, size = name_of(path, peer)
     known = stat(peer, blob)
     if known and known["complete"]:
         return blob
