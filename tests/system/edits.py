@@ -1,6 +1,7 @@
 """What tests of edits and reactions share: a turn that stands, so that what is said next waits, and what hooks hear."""
 import json
 import os
+import uuid
 
 from conftest import wait_until
 from test_adapter_pyzmq import Peer
@@ -10,7 +11,7 @@ class Gate:
     """`words` are a message whose turn stands in a tool until the gate is opened."""
 
     def __init__(self, home):
-        self.path = home / "gate"
+        self.path = home / f"gate.{uuid.uuid4().hex}"  # Tests may share the home
         os.mkfifo(self.path)
         self.words = "!tool terminal " + json.dumps({"command": f"cat {self.path}"})
 
