@@ -87,6 +87,8 @@ s_part (session_t *session, const argos_header_t *header, bool admission, int64_
             return s_fault (ARGOS_INVALID, "a part to a topic is durable", index);
         if (argos_trie_is_pattern (header->name))
             return s_fault (ARGOS_INVALID, "a pattern can only be read", index);
+        if (!argos_topic_may_make (session, header->name))
+            return s_fault (ARGOS_BUSY, ARGOS_TOPICS_FULL, index);
         break;
     case ARGOS_TO_STORE:
         break;

@@ -167,9 +167,12 @@ void argos_intake_forget (session_t *session);
 void argos_intake_free (item_t *item);
 
 //  argos_topic.c
+#define ARGOS_TOPICS_FULL "too many topics are open: at most 4096 of a peer, 65536 of all"
 topic_t *argos_topic_get (argos_core_t *self, const char *name);
-ring_entry_t *argos_topic_append (topic_t *topic, const session_t *session,
-    const argos_header_t *header, argos_frame_t *head, argos_frame_t *body);
+//  Whether the session may publish to it as far as the number of topics goes.
+bool argos_topic_may_make (const session_t *session, const char *name);
+ring_entry_t *argos_topic_append (topic_t *topic, session_t *session, const argos_header_t *header,
+    argos_frame_t *head, argos_frame_t *body);
 void argos_topic_publish (session_t *session, const argos_header_t *header, argos_frame_t **frames);
 void argos_topic_settled (
     topic_t *topic, ring_entry_t *slot, bool stored, int64_t number, const char *owner);

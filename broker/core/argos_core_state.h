@@ -146,6 +146,7 @@ struct session {
     subscription_t *stuck;                   //  Those of them whose next entry can't go now
     pattern_t *patterns;                     //  What it reads by pattern
     int64_t reads;                           //  Subscriptions by name
+    int64_t topics;                          //  That it has made and not closed
     request_t *held;                         //  Requests that it works on
     UT_hash_handle hh;                       //  By connection
     UT_hash_handle hh_number;                //  By number
@@ -286,6 +287,7 @@ struct topic {
     argos_core_t *core;             //  Ours
     char name[ARGOS_TO_MAX + 1];    //  Name
     char owner[ARGOS_NAME_MAX + 1]; //  Base name of who made it, "" = not known
+    uint64_t maker;                 //  Session that counts it as made; 0 = none
     bool based;                     //  base is known
     int64_t base;                   //  Complete number = base + count
     bool looked;                    //  The store has been asked about it

@@ -6,7 +6,7 @@
 //  each start, base is what earlier starts used up (2^32 each). Nothing goes out before base and
 //  owner are known, so that what a stranger published can still be taken back. When passing entries
 //  are dropped, the ring begins with a key frame then. Limits: ring_entries and 4 MiB a topic,
-//  ring_bytes for all.
+//  ring_bytes for all; PEER_TOPICS_MAX that a peer has made and not closed, TOPICS_MAX of all.
 
 #include "argos_buggify.h"
 #include "argos_core_priv.h"
@@ -17,6 +17,8 @@
 
 #define TOPIC_BYTES_MAX (4 << 20) //  Ring of one topic
 #define ENTRY_COST 256            //  Bytes counted for an entry beside its frames
+#define TOPICS_MAX 65536          //  At a time; actors of the core may make more
+#define PEER_TOPICS_MAX 4096      //  Made in a session and not closed
 
 topic_t *
 argos_topic_get (argos_core_t *self, const char *name)
@@ -33,6 +35,26 @@ argos_topic_get (argos_core_t *self, const char *name)
     HASH_ADD_STR (self->topics, name, topic);
     argos_subscribe_join (topic);
     return topic;
+}
+
+bool
+argos_topic_may_make (const session_t *session, const char *name)
+{
+    const topic_t *topic;
+    HASH_FIND_STR (session->core->topics, name, topic);
+    return topic || argos_role_all (session->role) ||
+           (session->topics < PEER_TOPICS_MAX && HASH_COUNT (session->core->topics) < TOPICS_MAX);
+}
+
+//  It is closed or forgotten: who has made it may make another.
+
+static void
+s_unmake (topic_t *topic)
+{
+    session_t *session = argos_session_find (topic->core, topic->maker);
+    topic->maker = 0;
+    if (session)
+        session->topics--;
 }
 
 static int64_t
@@ -62,6 +84,7 @@ void
 argos_topic_free (topic_t *topic)
 {
     argos_subscribe_part (topic);
+    s_unmake (topic);
     while (topic->ring)
         s_drop_first (topic);
     argos_timer_clear (&topic->core->timers, &topic->timer);
@@ -81,20 +104,21 @@ argos_topic_maybe_free (topic_t *topic)
         argos_topic_free (topic);
 }
 
-//  Whether the first entry may be dropped: not while its commit is on its way, and not the newest
-//  one.
+//  Whether the first entry may be dropped: not while its commit is on its way, and the newest one
+//  only in need. While its owner is not known it says who that may be.
 
 static bool
-s_can_drop (const topic_t *topic)
+s_can_drop (const topic_t *topic, bool need)
 {
-    return topic->ring && topic->ring->next && topic->ring->state != SLOT_PENDING;
+    return topic->ring && topic->ring->state != SLOT_PENDING &&
+           (topic->ring->next || (need && topic->owner[0]));
 }
 
 static void
 s_lingered (void *arg)
 {
     topic_t *topic = arg;
-    while (s_can_drop (topic))
+    while (s_can_drop (topic, false))
         s_drop_first (topic);
     argos_topic_maybe_free (topic);
 }
@@ -104,26 +128,36 @@ s_lingered (void *arg)
 static void
 s_shrink (topic_t *topic, int64_t entries, int64_t bytes)
 {
-    while (topic->key && topic->ring != topic->key && s_can_drop (topic))
+    while (topic->key && topic->ring != topic->key && s_can_drop (topic, false))
         s_drop_first (topic);
-    while ((topic->entries > entries || topic->bytes > bytes) && s_can_drop (topic))
+    while ((topic->entries > entries || topic->bytes > bytes) && s_can_drop (topic, false))
         s_drop_first (topic);
 }
 
-//  All rings are over their budget: the largest shrink first.
+//  The largest ring from which something may be dropped, NULL = none. Not `but`, whose newest entry
+//  is still to go out.
+
+static topic_t *
+s_largest (const argos_core_t *self, const topic_t *but, bool need)
+{
+    topic_t *topic, *next, *largest = NULL;
+    HASH_ITER (hh, self->topics, topic, next)
+        if (s_can_drop (topic, need && topic != but) && (!largest || topic->bytes > largest->bytes))
+            largest = topic;
+    return largest;
+}
+
+//  All rings are over their budget: the largest shrink first. When each has its newest entry only,
+//  these go too.
 
 static void
-s_shrink_all (argos_core_t *self)
+s_shrink_all (argos_core_t *self, const topic_t *but)
 {
-    while (self->rings_bytes > self->config.ring_bytes) {
-        topic_t *topic, *next, *largest = NULL;
-        HASH_ITER (hh, self->topics, topic, next)
-            if (s_can_drop (topic) && (!largest || topic->bytes > largest->bytes))
-                largest = topic;
-        if (!largest)
-            return; //  Only newest entries and commits on their way are left
+    topic_t *largest;
+    while (self->rings_bytes > self->config.ring_bytes && (largest = s_largest (self, but, false)))
         s_shrink (largest, largest->entries / 2, largest->bytes / 2);
-    }
+    while (self->rings_bytes > self->config.ring_bytes && (largest = s_largest (self, but, true)))
+        s_drop_first (largest);
 }
 
 //  Remembered here, since a ring that is full is looked at with each entry.
@@ -139,10 +173,14 @@ s_note_key (topic_t *topic, ring_entry_t *slot)
 //  Take a number and a place in the ring. Kept entries wait there for their commit.
 
 ring_entry_t *
-argos_topic_append (topic_t *topic, const session_t *session, const argos_header_t *header,
+argos_topic_append (topic_t *topic, session_t *session, const argos_header_t *header,
     argos_frame_t *head, argos_frame_t *body)
 {
     argos_core_t *self = topic->core;
+    if (topic->counter == 0 && !topic->maker) {
+        topic->maker = session->number;
+        session->topics++;
+    }
     ring_entry_t *slot = calloc (1, sizeof *slot);
     assert (slot);
     slot->count = topic->counter++;
@@ -165,7 +203,7 @@ argos_topic_append (topic_t *topic, const session_t *session, const argos_header
     if (topic->entries > self->config.ring_entries || topic->bytes > TOPIC_BYTES_MAX)
         s_shrink (topic, self->config.ring_entries, TOPIC_BYTES_MAX);
     if (self->rings_bytes > self->config.ring_bytes)
-        s_shrink_all (self);
+        s_shrink_all (self, topic);
     return slot; //  NOLINT(clang-analyzer-unix.Malloc): the newest entry is never dropped
 }
 
@@ -266,6 +304,7 @@ s_close (topic_t *topic)
     if (topic->closed)
         return;
     topic->closed = true;
+    s_unmake (topic);
     argos_timer_set (
         &self->timers, &topic->timer, self->mono + self->config.linger_ms, s_lingered, topic);
 }
@@ -352,7 +391,8 @@ s_may_publish (const session_t *session, const argos_header_t *header, const top
     if (topic && topic->owner[0] && strcmp (topic->owner, session->base) != 0 &&
         !argos_session_any_topic (session))
         return ARGOS_DENIED;
-    return ARGOS_OK;
+    *ret_reason = ARGOS_TOPICS_FULL;
+    return argos_topic_may_make (session, header->name) ? ARGOS_OK : ARGOS_BUSY;
 }
 
 //  A passing entry. Nothing is answered unless it is refused.

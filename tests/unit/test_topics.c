@@ -333,6 +333,23 @@ a_slow_reader_that_goes_on_is_not (void **state)
 //  ------------------------------------------------------------------------------------------------
 //  Rings
 
+//  A budget of 1 MiB, and entries of 16 KiB: `count` to each of `topics` topics, in turns.
+
+static void
+s_fill (uint64_t conn, int topics, int count)
+{
+    char *body = malloc (16384);
+    memset (body, 'x', 16384);
+    body[0] = body[16382] = '"';
+    body[16383] = 0;
+    for (int i = 0; i < count * topics; i++) {
+        core_sendf (conn, body, "{\"type\":\"p\",\"to\":\"topic:fill.%d\"%s}", i % topics,
+            i % (3 * topics) < topics ? ",\"keyframe\":true" : "");
+        assert_true (core_kit_net->core->rings_bytes <= 1 << 20);
+    }
+    free (body);
+}
+
 static void
 all_rings_share_one_budget (void **state)
 {
@@ -341,16 +358,7 @@ all_rings_share_one_budget (void **state)
     argos_sim_net_crash (core_kit_net);
     core_hello (ACTOR, "agent");
     core_hello (WATCHER, "api");
-    char *body = malloc (16384);
-    memset (body, 'x', 16384);
-    body[0] = body[16382] = '"';
-    body[16383] = 0;
-    for (int i = 0; i < 400; i++) {
-        core_sendf (ACTOR, body, "{\"type\":\"p\",\"to\":\"topic:run.%d\"%s}", i % 16,
-            i % 48 < 16 ? ",\"keyframe\":true" : "");
-        assert_true (core_kit_net->core->rings_bytes <= 1 << 20);
-    }
-    free (body);
+    s_fill (ACTOR, 16, 25);
     int64_t bytes = 0;
     topic_t *topic, *next;
     HASH_ITER (hh, core_kit_net->core->topics, topic, next) {
@@ -361,9 +369,52 @@ all_rings_share_one_budget (void **state)
     assert_int_equal (bytes, core_kit_net->core->rings_bytes);
     //  Who comes now gets a key frame first
     core_grant (WATCHER, 1000);
-    s_subscribe (WATCHER, "w", "run.3");
+    s_subscribe (WATCHER, "w", "fill.3");
     const argos_sim_msg_t *msg = core_expect (WATCHER, "p");
     assert_true (json_is_true (json_object_get (msg->header, "keyframe")));
+}
+
+static void
+newest_entries_go_too_when_nothing_else_is_left (void **state)
+{
+    (void) state;
+    core_kit_net->config.ring_bytes = 1 << 20;
+    argos_sim_net_crash (core_kit_net);
+    core_hello (SENDER, "sender");
+    core_hello (WATCHER, "api");
+    core_grant (WATCHER, 1000);
+    s_subscribe (WATCHER, "w", "fill.99");
+    core_expect_re (WATCHER, "end", "w");
+    s_fill (SENDER, 100, 2);
+    s_expect_entry (WATCHER, "p", "fill.99", 0);
+    s_expect_entry (WATCHER, "p", "fill.99", 1);
+}
+
+//  What a peer makes and never closes does not add up, and takes nothing from others.
+
+static void
+topics_that_nobody_closes_have_a_limit (void **state)
+{
+    (void) state;
+    core_hello (SENDER, "sender");
+    core_hello (OTHER, "other");
+    core_hello (ACTOR, "agent");
+    for (int i = 0; i < 4096; i++)
+        core_sendf (SENDER, "{}", "{\"type\":\"p\",\"id\":\"p\",\"to\":\"topic:t.%d\"}", i);
+    core_expect_nothing (SENDER);
+    s_publish (SENDER, "p", "more");
+    core_expect_refused (SENDER, "p", "busy");
+    core_send (
+        SENDER, "{\"type\":\"kept\",\"id\":\"k\",\"to\":\"topic:more\",\"durable\":true}", "{}");
+    core_expect_refused (SENDER, "k", "busy");
+    s_publish (SENDER, "p", "t.1"); //  What is there goes on
+    s_publish (OTHER, "p", "u");
+    s_publish (ACTOR, "p", "v");
+    core_expect_nothing (SENDER);
+    core_expect_nothing (OTHER);
+    s_keep (SENDER, "last", "t.1", ",\"last\":true");
+    s_publish (SENDER, "p", "more");
+    core_expect_nothing (SENDER);
 }
 
 //  Who asks for what has been removed begins with the oldest that is kept.
@@ -408,6 +459,8 @@ main (void)
         TOPIC_TEST (a_reader_that_takes_nothing_is_let_go),
         TOPIC_TEST (a_slow_reader_that_goes_on_is_not),
         TOPIC_TEST (all_rings_share_one_budget),
+        TOPIC_TEST (newest_entries_go_too_when_nothing_else_is_left),
+        TOPIC_TEST (topics_that_nobody_closes_have_a_limit),
         TOPIC_TEST (a_reader_begins_with_the_oldest_kept_entry),
     };
     return cmocka_run_group_tests_name ("topics", tests, NULL, NULL);
