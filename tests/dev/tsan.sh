@@ -9,6 +9,7 @@ fi
 cmake -S . -B build/tsan "${generator[@]}" -DCMAKE_BUILD_TYPE=Debug -DARGOS_SANITIZE=thread -DARGOS_TESTS=ON >&2
 cmake --build build/tsan -j "$(nproc)" >&2
 export TSAN_OPTIONS="suppressions=$PWD/tests/dev/tsan.supp halt_on_error=0 exitcode=66 ${TSAN_OPTIONS:-}"
+export ARGOS_DEADLINE_S=120
 status=0
 #  The simulator and the model have one thread; a few seeds on disk are enough here
 ctest --test-dir build/tsan -j "$(nproc)" --output-on-failure -E "sim/memory|model/" "$@" || status=$?

@@ -19,6 +19,7 @@ exec valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=d
 END
 chmod +x "$folder/argosd"
 ln -s "$PWD/build/plain/argos" "$folder/argos"
+export ARGOS_DEADLINE_S=120
 status=0
 ARGOS_BUILD=$folder /usr/bin/python3 -m pytest tests/system/test_adapter_pyzmq.py tests/system/test_gateway.py \
     -q -p no:cacheprovider "$@" || status=$?

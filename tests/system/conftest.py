@@ -20,7 +20,7 @@ from edge import Edge
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("ARGOS_BUILD", ROOT / "build"))
-DEADLINE_S = 30
+DEADLINE_S = int(os.environ.get("ARGOS_DEADLINE_S", 30))  # More for what makes the programs slow, as valgrind
 PLACEMENT = os.environ.get("ARGOS_PLACEMENT", "one")
 
 
@@ -161,8 +161,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "conversation(*names): a platform plays these from end to end; tests/check/test_conversations.py counts them")
 
 
-#  With nodes the settings of a home are not those that the test has written
-own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="has an argos.yaml of its own, which names the nodes here")
+#  With nodes there are two homes and two processes
+own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="is about one home, or one process")
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 It speaks docs/protocol.md frame by frame: hello, serve, a message in, deltas of the answer as they come, the durable answer out.
 """
 import json
+import os
 import time
 import uuid
 
 import zmq
 
-DEADLINE_S = 20
+DEADLINE_S = int(os.environ.get("ARGOS_DEADLINE_S", 20))
 
 
 class Peer:
