@@ -7,7 +7,6 @@ from conftest import own_settings, wait_until
 from test_cli import argos
 from test_gateway import Chat
 
-pytestmark = own_settings
 CLOSED = {"GATEWAY_ALLOW_ALL_USERS": "false"}
 
 
@@ -168,6 +167,7 @@ def test_the_first_conversation_of_a_platform_is_told_about_its_home_once(daemon
     assert daemon.stop() == 0
 
 
+@own_settings
 def test_a_policy_that_opens_a_platform_says_so(daemon):
     (daemon.home / "argos.yaml").write_text("platforms:\n  test:\n    dm_policy: open\n")
     daemon.launch(env=CLOSED)

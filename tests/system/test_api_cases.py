@@ -16,7 +16,6 @@ from test_api_chat import chunks, text_of
 from test_api_sampling import SSE, ask, sent, serve
 from test_provider_wire import answer, chunk, provider, sse  # noqa: F401
 
-pytestmark = own_settings
 CHAT = "/v1/chat/completions"
 
 
@@ -199,6 +198,7 @@ def test_c165_which_addresses_others_can_reach(daemon, host, open_to_others):
         assert daemon.stop() == 0
 
 
+@own_settings
 def test_c169_an_address_that_is_not_here_ends_the_start_with_a_sentence(daemon):
     settings(daemon, "http: {host: 192.0.2.1, allow_cleartext: true}\n")
     daemon.launch()

@@ -2,10 +2,9 @@
 import signal
 import threading
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from httpapi import Api, is_error
 
-pytestmark = own_settings
 CHAT = "/v1/chat/completions"
 
 

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, own_settings, wait_until
+from conftest import BUILD, PLACEMENT, wait_until
 from httpapi import Api
 
 one_process = pytest.mark.skipif(PLACEMENT != "one", reason="the socket is handed to argosd itself")
@@ -88,7 +88,6 @@ def settings(daemon, text):
     (daemon.home / "argos.yaml").write_text(text)
 
 
-@own_settings
 def test_a_public_address_is_not_served_in_clear(daemon):
     settings(daemon, "http: {host: '::'}\n")
     daemon.launch()
@@ -99,7 +98,6 @@ def test_a_public_address_is_not_served_in_clear(daemon):
     assert daemon.stop() == 0
 
 
-@own_settings
 def test_a_certificate_makes_it_tls(daemon):
     daemon.home.mkdir(exist_ok=True)
     cert, key = daemon.home / "cert.pem", daemon.home / "key.pem"

@@ -1,8 +1,6 @@
 """How long runs are kept that have ended (runs.retention_s), and what goes with them."""
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from httpapi import Api, is_error
-
-pytestmark = own_settings
 
 
 def test_c023_c066_c134_c135_a_run_goes_with_all_that_is_its_own_and_never_before_its_end(daemon):

@@ -1,11 +1,9 @@
 """How the model is to choose its words: what a chat or a response asks for, as it stands on the provider's wire."""
 import json
 
-from conftest import own_settings
 from httpapi import Api, is_error
 from test_provider_wire import KEY, answer, chunk, provider, sse  # noqa: F401
 
-pytestmark = own_settings
 ALL = {"temperature": 0.5, "top_p": 0.25, "stop": ["END", "\n"], "seed": 7, "presence_penalty": -1, "frequency_penalty": 1.5}
 CHAT = "/v1/chat/completions"
 SSE = "text/event-stream"

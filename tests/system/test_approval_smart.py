@@ -3,10 +3,8 @@ import json
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from test_provider_faults import FINE, Chat, Faults, settings
-
-pytestmark = own_settings
 
 
 @pytest.fixture(scope="module")

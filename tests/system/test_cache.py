@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import threading
 
-from conftest import BUILD, PLACEMENT, own_settings, wait_until
+from conftest import BUILD, PLACEMENT, wait_until
 from test_adapter_pyzmq import Peer
 from test_gateway import Chat
 from test_provider_wire import KEY, Provider, answer, chunk, provider, sse, start, tool_call, turn  # noqa: F401 (provider is a fixture)
@@ -130,7 +130,6 @@ def test_a_foreign_worker_keeps_its_agents_here(argosd):
     peer.close()
 
 
-@own_settings
 def test_eight_peers_with_twenty_acquires_each_29(daemon):
     (daemon.home / "argos.yaml").write_text("agent:\n  cache:\n    max_size: 16\n")
     daemon.start()
@@ -170,7 +169,6 @@ def test_eight_peers_with_twenty_acquires_each_29(daemon):
     peer.close()
 
 
-@own_settings
 def test_silence_ends_what_is_not_mid_turn_17_25(daemon):
     (daemon.home / "argos.yaml").write_text("agent:\n  cache:\n    idle_ttl_s: 1\n")
     daemon.start()
@@ -195,7 +193,6 @@ def prefix(request):
     return json.dumps(messages[:2]), tools
 
 
-@own_settings
 def test_the_prefix_keeps_its_bytes(daemon, provider):  # noqa: F811
     settings = provider.settings()
     peer = start(daemon, settings, WIRE_KEY=KEY)
@@ -235,7 +232,6 @@ def call_of(name, **arguments):
     return 200, "text/event-stream", sse(chunk({"tool_calls": [{"index": 0, "id": "call_m", "type": "function", "function": function}]}), chunk({}, "tool_calls"))
 
 
-@own_settings
 def test_what_is_noted_stands_in_the_prompt_of_the_next_conversation(daemon, provider):  # noqa: F811
     settings = provider.settings() + "agent:\n  system_prompt: Be brief.\n"
     peer = start(daemon, settings, WIRE_KEY=KEY)

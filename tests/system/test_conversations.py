@@ -3,10 +3,8 @@ import uuid
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from test_gateway import Chat
-
-pytestmark = own_settings
 
 
 class Room(Chat):

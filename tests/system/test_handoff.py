@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from conftest import BUILD, ROOT, own_settings, wait_until
+from conftest import BUILD, ROOT, wait_until
 from test_chat import Terminal
 from test_gateway import Chat
 
@@ -257,7 +257,6 @@ def info(place):
     return lambda: place.peer.send({"type": "error", "to": f"actor:{meta['from']}", "re": header["id"]}, {"code": "unsupported"})
 
 
-@own_settings
 def test_a_crash_at_each_step(daemon):
     daemon.start()
     assert daemon.stop() == 0

@@ -39,7 +39,7 @@ import uuid
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from httpapi import Api
 from test_cli import argos
 from test_gateway import Chat, Peer
@@ -282,7 +282,6 @@ def test_silence_and_its_notice(chat, jobs):
     assert jobs.row(job)["followed_up"]
 
 
-@own_settings
 @pytest.mark.parametrize("mode, codes", [("result", [0, 1]), ("error", [1]), ("off", []), ("false", [])])
 def test_notice_modes(daemon, mode, codes):
     """C.9-122 to 126."""
@@ -309,7 +308,6 @@ def test_watch_patterns(chat, jobs):
     jobs.ask("job.kill", {"id": job})
 
 
-@own_settings
 def test_rounds_have_an_end(daemon):
     """A job that is started by the turn that hears of one: after max_rounds people are told instead."""
     daemon.home.mkdir(exist_ok=True)
@@ -484,7 +482,6 @@ def test_environment(jobs, shared_argosd):
     assert not any(line.startswith(("ARGOS_", "GATEWAY_", "HERMES_")) or "_API_KEY" in line for line in lines)
 
 
-@own_settings
 def test_limits(daemon):
     daemon.home.mkdir(exist_ok=True)
     (daemon.home / "argos.yaml").write_text("jobs: {max_tracked: 3, max_per_session: 2, runtime_s: 1}\n")
@@ -572,7 +569,6 @@ def test_agents_command_shows_jobs(chat, jobs):
 
 # What the model is offered
 
-@own_settings
 def test_retrieval_offers_the_tools_of_jobs(daemon, provider):
     """D.9-15 to 23 on the wire: with tools.retrieval a request offers what its message may need."""
     settings = provider.settings() + "tools: {retrieval: on}\n"

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from test_gateway import Chat
 
 KEY = "agent:main:test:dm:42"
@@ -20,7 +20,6 @@ def two_hours_pass(home):
     return due
 
 
-@own_settings
 @pytest.mark.conversation("a session ends by itself")
 def test_a_session_ends_while_nobody_looks_and_says_so_once(daemon):
     (daemon.home / "argos.yaml").write_text("session_reset: {mode: idle, idle_minutes: 60}\n")

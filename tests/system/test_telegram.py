@@ -22,8 +22,6 @@ from fake_telegram import FakeTelegram, new_token  # noqa: E402
 
 ANA, GROUP = 5001, -1001000000001
 SERVICE = "deliver.telegram.main"
-pytestmark = own_settings
-
 
 @pytest.fixture(scope="module")
 def one():
@@ -457,6 +455,7 @@ def test_adapters_are_listed_probed_and_paused(ready, telegram, person):
     assert row["probe"] == {"ok": True, "user_name": "fake_bot"} and row["capabilities"]["send_idempotency"] == "none"
 
 
+@own_settings
 def test_setup(daemon, telegram):
     def setup(token, url=telegram.url):
         return argos(daemon, "setup", "telegram", "--base-url", url, given=token + "\n")
