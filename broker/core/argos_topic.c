@@ -10,6 +10,7 @@
 
 #include "argos_buggify.h"
 #include "argos_core_priv.h"
+#include "argos_pack.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -170,6 +171,16 @@ s_note_key (topic_t *topic, ring_entry_t *slot)
         topic->key = slot;
 }
 
+//  What a ring keeps of a frame. A piece of a packed commit would hold all of that, which the ring
+//  does not count; small ones are copied, whether they are pieces or not.
+
+static argos_frame_t *
+s_keep (const ring_entry_t *slot, argos_frame_t *frame)
+{
+    bool copied = slot->kept && frame && frame->size < ARGOS_PACK_MAX;
+    return copied ? argos_frame_new (frame->data, frame->size) : argos_frame_ref (frame);
+}
+
 //  Take a number and a place in the ring. Kept entries wait there for their commit.
 
 ring_entry_t *
@@ -191,8 +202,8 @@ argos_topic_append (topic_t *topic, session_t *session, const argos_header_t *he
     slot->at = self->wall;
     slot->session = argos_session_any_topic (session) ? 0 : session->number;
     memcpy (slot->from, session->base, sizeof slot->from);
-    slot->header = argos_frame_ref (head);
-    slot->body = argos_frame_ref (body);
+    slot->header = s_keep (slot, head);
+    slot->body = s_keep (slot, body);
     DL_APPEND (topic->ring, slot);
     s_note_key (topic, slot);
     topic->entries++;

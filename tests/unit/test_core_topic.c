@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -272,12 +273,44 @@ test_topic_two_readers_before_it_exists (void **state)
     s_expect_entry (4, "p", 0, false);
 }
 
+//  What a ring keeps of a small commit is its own: the whole of a packed one would live as long.
+
+static void
+test_topic_holds_no_piece (void **state)
+{
+    (void) state;
+    static const char *const text[] = { "AR1", "{\"type\":\"commit\",\"id\":\"c\"}", "", "",
+        "{\"type\":\"k0\",\"id\":\"k0\",\"to\":\"topic:t\",\"durable\":true}", "{\"text\":\"x\"}" };
+    argos_frame_t *frames[6];
+    const argos_who_t who = { ARGOS_VIA_IPC, "" };
+    pair_hello (2, "sender", 10, "");
+    pair_hello (3, "reader", 10, "");
+    core_grant (3, 10);
+    s_subscribe (3, "t", 0);
+    s_expect_end (3, -1, false);
+    for (int i = 0; i < 6; i++)
+        frames[i] = argos_frame_new (text[i], strlen (text[i]));
+    argos_core_message (core_kit_net->core, 2, &who, frames, 6);
+    argos_sim_net_settle (core_kit_net);
+    pair_accepted (2, "c");
+    s_expect_entry (3, "k0", 0, true);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal (frames[i]->refs, 1);
+        argos_frame_unref (&frames[i]);
+    }
+    pair_hello (4, "late", 10, "");
+    core_grant (4, 10);
+    s_subscribe (4, "t", 0); //  From the ring
+    s_expect_entry (4, "k0", 0, true);
+}
+
 int
 main (void)
 {
     const struct CMUnitTest tests[] = { PAIR_TEST (test_topic),
         PAIR_TEST (test_topic_numbers_after_restarts), PAIR_TEST (test_topic_order),
         PAIR_TEST (test_topic_fenced), PAIR_TEST (test_topic_trimmed),
-        PAIR_TEST (test_topic_credit), PAIR_TEST (test_topic_two_readers_before_it_exists) };
+        PAIR_TEST (test_topic_credit), PAIR_TEST (test_topic_holds_no_piece),
+        PAIR_TEST (test_topic_two_readers_before_it_exists) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
