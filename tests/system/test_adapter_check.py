@@ -1,4 +1,5 @@
 """`argos adapter-check`: the sample clients pass it, and each broken adapter is caught by its case and no other."""
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -24,6 +25,7 @@ SAMPLES = {
     "argos chat": (["sh", "-c", f"'{CHAT}'"], ["--platform", "cli"]),
 }
 TIMEOUT_S = 120
+TOGETHER = 9  # Checks that run at a time
 
 
 def launch(command, options, **env):
@@ -33,35 +35,41 @@ def launch(command, options, **env):
 
 def report(process):
     """The report, and the exit code."""
-    output, _ = process.communicate(timeout=TIMEOUT_S)
+    try:
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     return json.loads(output), process.returncode
+
+
+def check(command, options, **env):
+    return report(launch(command, options, **env))
 
 
 @pytest.fixture(scope="module")
 def checks(tmp_path_factory):
-    """All checks at once: most of their time is waiting."""
+    """Reports to come. Many checks at once, as most of their time is waiting, but not all: an adapter has 10 s to start. The longest first."""
     chats = str(tmp_path_factory.mktemp("chats"))
-    started = {name: launch(*sample, CHATS=chats) for name, sample in SAMPLES.items() if not (name.startswith("node") and NODE_MISSING)}
-    started |= {case: launch([*BROKEN, case], []) for case in CASES}
-    yield started
-    for process in started.values():
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
+        started = {case: pool.submit(check, [*BROKEN, case], []) for case in CASES}
+        started |= {name: pool.submit(check, *sample, CHATS=chats) for name, sample in SAMPLES.items()
+                    if not (name.startswith("node") and NODE_MISSING)}
+        yield started
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_passes(checks, name):
     if name not in checks:
         pytest.skip(NODE_MISSING)
-    result, code = report(checks[name])
+    result, code = checks[name].result()
     wrong = [line for line in result["cases"] if line["verdict"] != "passed"]
     assert (wrong, code, result["passed"]) == ([], 0, len(CASES))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_broken_adapter_is_caught_by_its_case(checks, case):
-    result, code = report(checks[case])
+    result, code = checks[case].result()
     failed = {line["case"]: line["reason"] for line in result["cases"] if line["verdict"] == "failed"}
     assert code == 1 and case in failed
     assert set(failed) == {case}, failed
