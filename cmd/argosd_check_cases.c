@@ -34,6 +34,24 @@ s_goes_on (check_t *self)
     return argos_check_fail (self, "afterwards: %.400s", why);
 }
 
+//  An adapter serves with no slots before its platform is there, and with some then.
+
+static int
+s_slots (check_t *self)
+{
+    int64_t deadline = argos_check_now () + CHECK_WAIT_MS;
+    while (json_integer_value (json_object_get (self->serve, "slots")) < 1) {
+        check_msg_t msg;
+        if (argos_check_now () >= deadline)
+            return argos_check_fail (self, "it serves with no slots");
+        int rc = argos_check_next (self, &msg, argos_check_now () + 20);
+        argos_check_msg_clear (&msg);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int
 s_hello (check_t *self)
 {
@@ -53,8 +71,8 @@ s_hello (check_t *self)
         return argos_check_fail (self, "it does not speak version 1 of the protocol");
     if (json_array_size (json_object_get (self->hello, "leases")) > 0)
         return argos_check_fail (self, "a program that has just started can't hold leases");
-    if (json_integer_value (json_object_get (self->serve, "slots")) < 1)
-        return argos_check_fail (self, "it serves with no slots");
+    if (s_slots (self) != 0)
+        return -1;
     snprintf (expected, sizeof expected, "deliver.%s.%s", self->platform, self->account);
     const json_t *told = json_object_get (self->serve, "capabilities");
     const char *platform = json_string_value (json_object_get (told, "platform"));

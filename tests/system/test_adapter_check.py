@@ -75,6 +75,11 @@ def test_a_broken_adapter_is_caught_by_its_case(checks, case):
     assert set(failed) == {case}, failed
 
 
+def test_a_platform_may_come_late():
+    result, code = check([*BROKEN, "late"], ["--only", "hello"])
+    assert code == 0, result
+
+
 def test_what_is_no_adapter_fails():
     for command, reason in (("true", "it has ended with exit code 0"), ("/nowhere/at/all", "it has ended with exit code 127")):
         process = launch([command], ["--only", "hello"])

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """broken - an adapter with one fault, named like the case of `argos adapter-check` that has to find it.
 
-    broken.py CASE          ("none": without a fault)
+    broken.py CASE          ("none": without a fault; "late": without one, but its platform is not there at once)
 
 The Python client with one thing done wrong; see test_adapter_check.py.
 """
@@ -63,6 +63,11 @@ def on_lease(lease):
 
 
 with Broken() as peer:
+    if fault == "late":
+        peer.serve(service, on_lease=on_lease, slots=0)
+        come = time.monotonic() + 0.5
+        while time.monotonic() < come:
+            peer.turn(0.1)
     peer.serve(service, on_lease=on_lease, slots=4)
     while True:
         peer.turn(0.1 if fault == "slow" else 60)
