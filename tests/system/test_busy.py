@@ -33,7 +33,7 @@ def busy(chat, text="!slow 4000"):
 def hold(chat, tools_home):
     """A turn that stands in a tool until the returned file is made; returns its run and the file."""
     gate = tools_home / "gate"
-    command = f"until [ -e {gate} ]; do read -t 0.05 < <(:) || :; done; echo opened"
+    command = f"until [ -e {gate} ]; do sleep 0.05; done; echo opened"
     run_id = chat.say("!tool terminal " + json.dumps({"command": command}))
     wait_until(lambda: chat.run(run_id) and chat.run(run_id).get("last_event") == "tool.started")
     return run_id, gate
