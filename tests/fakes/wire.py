@@ -8,7 +8,7 @@ Everything that came is in `log`; `rules` are faults that are taken one by one:
 With a `rate` and `of` (a list of such rules without `match`) it is one of those, by chance; `times` None is for ever. `where`, a function of the
 request, has to be true. `met` counts.
 
-do: status (answered so, not handled), drop (cut before it is handled), drop_after (handled, then cut), partial (handled, then half of the answer), hang (handled never,
+do: status (answered so, not handled), drop (cut before it is handled), drop_after (handled, then cut), hang_after (handled, and the answer never comes), partial (handled, then half of the answer), hang (handled never,
 connection stays for `seconds`), delay (handled after `seconds`), slow (handled, and the answer drips), html (status with a page of a proxy instead of JSON).
 """
 
@@ -238,7 +238,9 @@ class Fake:
         if do == "delay":
             await asyncio.sleep(rule["seconds"])
         answer = await self.answer(request)
-        if do == "drop_after":
+        if do == "hang_after":
+            await asyncio.sleep(3600)
+        if do in ("drop_after", "hang_after"):
             raise Drop
         if do == "partial":
             data = self.encode(*answer)

@@ -12,19 +12,26 @@ class Gate:
 
     def __init__(self, home):
         self.path = home / f"gate.{uuid.uuid4().hex}"  # Tests may share the home
+        self.pipe = None
         os.mkfifo(self.path)
         self.words = "!tool terminal " + json.dumps({"command": f"cat {self.path}"})
 
-    def open(self):
-        def written():
+    def stands(self):
+        """Wait until the tool is there."""
+        def read():
             try:
-                pipe = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)  # Fails until the tool reads it
+                self.pipe = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)  # Fails until somebody reads it
             except OSError:
                 return False
-            os.write(pipe, b"opened")
-            os.close(pipe)
             return True
-        wait_until(written)
+        wait_until(read)
+
+    def open(self):
+        if self.pipe is None:
+            self.stands()
+        os.write(self.pipe, b"opened")
+        os.close(self.pipe)
+        self.pipe = None
 
 
 class Events:

@@ -2,6 +2,7 @@
 import pytest
 
 from conftest import PLACEMENT, wait_until
+from edits import Gate
 from httpapi import UNKNOWN, Api, is_error, names
 from script_agent import ScriptAgent
 
@@ -166,13 +167,15 @@ def test_a_chat_can_not_be_asked_and_is_told_at_once(stage):
 
 def test_c065_steering(daemon):
     api = Api(daemon.start())
-    run = api.start('!tool terminal {"command":"sleep 1; echo hi"}', session_id="s")
+    gate = Gate(daemon.tools_home)
+    run = api.start(gate.words, session_id="s")
     stream = api.stream(run)
     assert stream.next()["event"] == "tool.started"
     steer = f"/v1/runs/{run}/steer"
     is_error(api.call("POST", steer, {"input": " "}), 400, "invalid_steer_input")
     status, _, body = api.call("POST", steer, {"message": "be quick"})
     assert status == 200 and body["accepted"] is True
+    gate.open()
     events = stream.all()
     steered = next(event for event in events if event["event"] == "run.steered")
     assert steered["accepted"] is True and steered["steer_run_id"] == body["steer_run_id"]

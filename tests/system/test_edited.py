@@ -55,6 +55,7 @@ def test_what_has_begun_or_is_over_stays_as_it_is(stage):
     chat.edit("two", 1)
     assert "run_id" not in events.next()
     chat.say(gate.words, 2)
+    gate.stands()
     chat.say("three", 3)
     chat.edit("three", 3, mark="preview")
     assert "run_id" not in events.next()  # The same text: it keeps its place

@@ -10,6 +10,7 @@ import uuid
 import pytest
 
 from conftest import BUILD, ROOT, wait_until
+from test_busy import hold
 from test_chat import Terminal
 from test_gateway import Chat
 
@@ -190,11 +191,11 @@ def test_refusals_say_why(argosd):
     assert "there is no session" in Handoff(argosd, "nobody", "test").wait()[1]
     assert Handoff(argosd, session).wait()[0] == 2
     place = Place(argosd)
-    busy = chat.say("!slow 40")
-    wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
+    busy, gate = hold(chat, argosd.tools_home)
     code, text = Handoff(argosd, session, "test").wait()
     assert code == 1 and "a turn is running" in text and row(chat, session) is None
     waits = Handoff(argosd, session, "test", "--wait")  # After it
+    gate.touch()
     place.thread(thread_id="t2")
     assert chat.run(busy)["state"] == "completed"
     place.hear()

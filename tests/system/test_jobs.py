@@ -41,6 +41,7 @@ import pytest
 
 from conftest import wait_until
 from httpapi import Api
+from test_busy import hold
 from test_cli import argos
 from test_gateway import Chat, Peer
 from test_provider_wire import KEY, answer, provider, turn  # noqa: F401: a fixture
@@ -217,10 +218,15 @@ def test_process_actions(chat, jobs):
     assert '"total_lines":2' in unquote(tool(chat, "process", action="log", session_id=job))
 
 
-def test_who_waits_is_not_told(chat, jobs):
+def test_who_waits_is_not_told(chat, jobs, shared_argosd):
     """C.9-79, 80, 81."""
-    job, _ = start(chat, "sleep 2; echo hello")
-    answer = unquote(tool(chat, "process", action="wait", session_id=job, timeout=1000))
+    gate = shared_argosd.tools_home / "waits"
+    job, _ = start(chat, f"until [ -e {gate} ]; do sleep 0.1; done; echo hello")
+    run_id = chat.say("!tool process " + json.dumps({"action": "wait", "session_id": job, "timeout": 1000}))
+    wait_until(lambda: chat.run(run_id) and chat.run(run_id).get("last_event") == "tool.started")
+    gate.touch()
+    chat.answer(run_id)
+    answer = unquote(tool_row(chat, run_id))
     assert '"status":"exited"' in answer and '"exit_code":0' in answer and "hello" in answer
     assert "limited to 180 seconds" in answer
     assert jobs.row(job)["followed_up"] and "followup" not in jobs.row(job)
@@ -257,14 +263,14 @@ def test_the_gate_is_that_of_the_foreground(chat, jobs, tmp_path, marker, more):
 
 # What is told, and when
 
-def test_ends_wait_for_the_turn_and_are_told_together(chat, jobs):
+def test_ends_wait_for_the_turn_and_are_told_together(chat, jobs, shared_argosd):
     ids = [start(chat, "exec sleep 60")[0] for _ in range(3)]
-    busy = chat.say("!slow 60")
-    wait_until(lambda: chat.run(busy) and chat.run(busy)["state"] == "running")
+    busy, gate = hold(chat, shared_argosd.tools_home)
     for job in ids:
         interrupt(jobs, job)
     wait_until(lambda: all(jobs.row(job)["status"] == "failed" for job in ids))
     assert not any(jobs.row(job)["followed_up"] for job in ids)  # Never while a turn runs
+    gate.touch()
     heard = [chat.hear() for _ in range(3)]
     assert heard[0]["run_id"] == busy
     text = heard[1]["text"] + heard[2]["text"]
@@ -494,9 +500,11 @@ def test_limits(daemon):
         assert jobs.ask("job.start", {"command": "exec sleep 60", "session_id": "s", "max_runtime_s": 60})["outcome"] == "started"
     assert "chat" in jobs.ask("job.start", {"command": "true", "session_id": "s"})["reason"]
     #  The one that is over makes room
-    late = jobs.ask("job.start", {"command": "exec sleep 60"})["job"]["id"]
+    last = jobs.ask("job.start", {"command": "exec sleep 60", "max_runtime_s": 60})["job"]["id"]
     assert jobs.ask("job.output", {"id": first})["code"] == "not_found"
     assert jobs.ask("job.start", {"command": "true"})["code"] == "busy"
+    jobs.ask("job.kill", {"id": last})
+    late = jobs.ask("job.start", {"command": "exec sleep 60"})["job"]["id"]
     assert jobs.ask("job.wait", {"id": late})["job"]["timed_out"]
     for row in jobs.list():
         jobs.ask("job.kill", {"id": row["id"]})
