@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from conftest import BUILD, PLACEMENT, wait_until
+from edge import free_port
 from httpapi import Api
 
 one_process = pytest.mark.skipif(PLACEMENT != "one", reason="the socket is handed to argosd itself")
@@ -69,7 +70,7 @@ def test_c178_who_trickles_a_head_is_cut_off(shared_argosd):
         client.sendall(GET)
         client.settimeout(0.2)
         while True:
-            assert time.monotonic() - begin < 20
+            assert time.monotonic() - begin < 30
             try:
                 client.sendall(b"x")
                 if client.recv(1) == b"":
@@ -134,11 +135,12 @@ def test_a_certificate_makes_it_tls(daemon):
 
 
 def test_c167_c168_a_port_is_free_at_once_and_taken_by_one(daemon, home):
-    daemon.start()
-    port = daemon.port
-    assert daemon.stop() == 0
+    port = free_port()
+    for _ in range(2):
+        daemon.start("--port", str(port))
+        assert daemon.port == port
+        assert daemon.stop() == 0
     daemon.start("--port", str(port))
-    assert daemon.port == port
     other = type(daemon)(home / "other")
     other.home.mkdir()
     try:

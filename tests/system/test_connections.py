@@ -11,8 +11,9 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from conftest import DEADLINE_S, own_settings, wait_until
+from edge import free_port
 from test_adapter_pyzmq import Peer, inbound
-from test_security import connected, free_port, hear, new_key, welcomed
+from test_security import connected, hear, new_key, welcomed
 
 pytestmark = own_settings
 
@@ -90,8 +91,8 @@ def test_strangers_over_tcp_do_not_keep_out_who_is_here(doors):
 
 
 def test_a_handshake_takes_five_seconds_at_most(doors):
-    stuck = [door(doors), door(doors, tcp=True)]
     began = time.monotonic()
+    stuck = [door(doors), door(doors, tcp=True)]
     for sock in stuck:
         sock.settimeout(DEADLINE_S)
         while sock.recv(100):

@@ -9,16 +9,11 @@ import time
 import pytest
 
 from conftest import BUILD, ROOT, wait_until
+from edge import free_port
 
 NGIRCD = shutil.which("ngircd") or "/usr/sbin/ngircd"
 ADAPTER = ["/usr/bin/python3", str(ROOT / "clients" / "python" / "irc_adapter.py")]
 pytestmark = pytest.mark.skipif(not os.path.exists(NGIRCD), reason="ngircd is not installed")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:

@@ -13,6 +13,7 @@ import pytest
 import zmq
 
 from conftest import BUILD, DEADLINE_S, Argosd, own_settings, wait_until
+from edge import free_port
 from test_adapter_pyzmq import Peer, inbound
 
 pytestmark = own_settings
@@ -20,12 +21,6 @@ pytestmark = own_settings
 DEAF_MS = 400  # Patience with what must not come
 HALF_OPEN = int(os.environ.get("ARGOS_HALF_OPEN", "1000"))  # tests/dev/halfopen.sh: 10,000
 BATCH = 250
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def argos(home, *words):

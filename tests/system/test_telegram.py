@@ -4,7 +4,6 @@ import json
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import urllib.request
 import pytest
 
 from conftest import BUILD, Argosd, own_settings, wait_until
+from edge import free_port
 from edits import Events, Gate
 from person import Person
 
@@ -386,12 +386,6 @@ def test_a_bad_token_is_said_and_the_daemon_runs(daemon, telegram):
     assert kind == "probe.result" and not answer["ok"] and "Unauthorized" in answer["problem"]
     person.close()
     assert daemon.stop() == 0
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_webhook(daemon, telegram):
