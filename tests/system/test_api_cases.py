@@ -4,7 +4,6 @@ import re
 import socket
 import sqlite3
 import struct
-import time
 
 import pytest
 
@@ -56,6 +55,7 @@ def test_c031_a_reader_that_fails_at_once_leaves_nothing(daemon):
 
 def test_readers_that_vanish_are_noticed_at_once(daemon):
     """A small one of ./dev bench sse: nobody writes to them meanwhile, and no comment is due."""
+    settings(daemon, "http: {keepalive_s: 300}\n")
     api = Api(daemon.start())
     run = api.start("!hang")
     head = f"GET /v1/runs/{run}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {daemon.key}\r\n\r\n".encode()
@@ -65,11 +65,9 @@ def test_readers_that_vanish_are_noticed_at_once(daemon):
     for reader in readers:
         assert reader.recv(100).startswith(b"HTTP/1.1 200")
     assert metric(api, "argos_http_streams") == 300
-    begin = time.monotonic()
     for reader in readers[:200]:
         reader.close()
-    wait_until(lambda: metric(api, "argos_http_streams") == 100)
-    assert time.monotonic() - begin < 10, "a keepalive would have found them after 15 s"
+    wait_until(lambda: metric(api, "argos_http_streams") == 100)  # A keepalive would find them much later
     for reader in readers[200:]:
         reader.close()
     assert api.call("POST", f"/v1/runs/{run}/stop")[0] == 200

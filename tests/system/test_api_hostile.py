@@ -165,7 +165,7 @@ def test_a_head_of_any_size_gets_an_answer_at_once(api):
     def answers(sizes, make):
         found = []
         for size in sizes:
-            answer = raw(api.daemon.port, make(size), 5)  # Who is not answered is closed after 10 s
+            answer = raw(api.daemon.port, make(size), 9)  # Who is not answered is closed after 10 s
             found.append((size, answer[9:12].decode(), answer))
         return found
 

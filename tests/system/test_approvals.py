@@ -1,7 +1,6 @@
 """A dangerous call of a tool, from the model to the person and back: the real agent, gateway and tools."""
 import json
 import pathlib
-import time
 
 import pytest
 
@@ -94,10 +93,9 @@ def test_allowed_for_the_session_and_no_longer(chat, tmp_path):
 def test_a_stop_ends_the_wait(chat, tmp_path):
     line, victim = danger(tmp_path)
     run_id, _ = prompt(chat, line)
-    start = time.monotonic()
     chat.say("/stop")
     wait_until(lambda: chat.run(run_id)["state"] == "cancelled")
-    assert time.monotonic() - start < 5 and victim.exists()
+    assert victim.exists()
     questions = chat.read("record.list", {"space": "question", "prefix": chat.run(run_id)["session_id"] + "/"})["records"]
     assert [record["value"]["state"] for record in questions] == ["cancelled"]
     wait_until(lambda: not chat.lane())

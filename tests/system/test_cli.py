@@ -2,14 +2,14 @@
 import json
 import os
 import signal
-import socket
 import stat
 import subprocess
 import time
 
 import pytest
 
-from conftest import BUILD, own_settings
+from conftest import BUILD, own_settings, wait_until
+from edge import free_port
 from test_provider_wire import KEY, answer, provider  # noqa: F401: a fixture
 
 
@@ -17,12 +17,6 @@ def argos(home, *arguments, **env):
     clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     return subprocess.run([str(BUILD / "argos"), "--home", str(home), *arguments], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=60, env={**clean, **env})
-
-
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.mark.parametrize("command, words", [("runs", "no runs"), ("dead", "no message")])
@@ -54,11 +48,11 @@ def test_errors_are_json_when_asked_for(argosd, home):
 
 
 def test_a_provider_that_is_not_there_is_said_at_once(home):
-    address = f"http://user:pass@127.0.0.1:{closed_port()}/v1"
+    address = f"http://user:pass@127.0.0.1:{free_port()}/v1"
     (home / "argos.yaml").write_text(f"provider:\n  kind: openai\n  base_url: {address}\n  model: m\n  key: env:WIRE_KEY\n")
     before = time.monotonic()
     result = argos(home, "provider", "test", WIRE_KEY=KEY)
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 20
     assert result.returncode == 1
     assert "unreachable" in result.stdout and address.replace("user:pass@", "") in result.stdout
     assert "timeout" not in result.stdout and "pass@" not in result.stdout and KEY not in result.stdout
@@ -98,9 +92,15 @@ def test_the_rehearsal_provider_is_asked_through_the_daemon(argosd):
 def test_the_log_is_read_while_the_daemon_runs_and_afterwards(argosd):
     lines = argos(argosd.home, "logs").stdout.splitlines()
     assert any("event=ready" in line for line in lines) and all(line.startswith("ts=") for line in lines)
-    document = json.loads(argos(argosd.home, "logs", "--json", "-n", "2").stdout)
-    assert [line["event"] for line in document["lines"]][-1] == lines[-1].split("event=")[1].split()[0].strip('"')
-    assert len(document["lines"]) == 2
+
+    def same():
+        """Both ways show the same last line, unless one has come in between."""
+        last = argos(argosd.home, "logs").stdout.splitlines()[-1]
+        document = json.loads(argos(argosd.home, "logs", "--json", "-n", "2").stdout)
+        assert len(document["lines"]) == 2
+        return document["lines"][-1]["event"] == last.split("event=")[1].split()[0].strip('"')
+
+    wait_until(same)
     follower = subprocess.Popen([str(BUILD / "argos"), "--home", str(argosd.home), "logs", "-f", "-n", "1"],
                                 stdout=subprocess.PIPE, text=True)
     assert follower.stdout.readline().startswith("ts=")

@@ -3,7 +3,6 @@ import json
 import os
 import re
 import signal
-import time
 import uuid
 
 import pytest
@@ -135,10 +134,8 @@ def test_stop_ends_the_running_turn_and_what_waits(chat):
     waiting = chat.say("later")
     wait_until(lambda: chat.run(waiting))
     assert "Running: yes, queued: 1" in chat.ask("/status")["text"]
-    begun = time.monotonic()
     chat.say("/stop")
     chat.event("run.cancelled")
-    assert time.monotonic() - begun < 5
     wait_until(lambda: chat.run(running)["state"] == "cancelled" and chat.run(waiting)["state"] == "cancelled")
     again = chat.say("again")
     texts = []
