@@ -39,7 +39,7 @@ class Stage(Chat):
 
 @pytest.fixture
 def stage(faults):  # noqa: F811
-    stage = Stage(settings(faults).replace("stall_s: 1", "stall_s: 100"))
+    stage = Stage(settings(faults, patience_s=100))
     yield stage
     stage.close()
 
