@@ -47,6 +47,7 @@ def shape(command, verb):
 class Caller:
     def __init__(self, home):
         self.home, self.seen = home, {}
+        self.awake = lambda: None  # Called after each command: what the peers of the test do to be known as alive
 
     def start(self, *words):
         clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
@@ -56,6 +57,7 @@ class Caller:
     def end(self, process, *words, rc=0, text=""):
         """What it has said: the document, or the list of them where the shape says that lines come."""
         out, err = process.communicate(text, timeout=60)
+        self.awake()
         assert process.returncode == rc, (words, process.returncode, out, err)
         known = next(row for row in TABLE if row["name"] == words[0])
         verb = words[1] if len(words) > 1 and words[1] in verbs(known) else "" if "" in verbs(known) else next(iter(verbs(known)))
@@ -113,7 +115,6 @@ def looks(call, session):
 
 def outside(call, place):
     """What goes to chats, and what becomes of it."""
-    place.read("record.list", {"space": "home"})  # It has been silent for long
     sent = call("send", "test:42", "to be refused")["sent"][0]["delivery"]
     place.refuse()
     call("deliveries", "show", sent)
@@ -202,13 +203,13 @@ def test_every_command_says_what_its_schema_says(home):
     try:
         run_id, session = talk(call)
         place = Place(daemon, home=False)
+        call.awake = lambda: place.peer.ask({"type": "ping"})
         pairs(call, place)
         sessions(call, session)
         looks(call, session)
         outside(call, place)
         jobs(call)
         settings(call, home)
-        place.read("record.list", {"space": "home"})
         handoff = call.start("handoff", session, "test:42")
         header, meta, _ = place.peer.receive(lambda h, _: h["type"] == "chat.info")
         place.peer.send({"type": "chat.info.result", "to": f"actor:{meta['from']}", "re": header["id"]}, {"chat_type": "dm"})
@@ -218,9 +219,10 @@ def test_every_command_says_what_its_schema_says(home):
         stopped(call, daemon)
         call.fails("runs", "stop", run_id)
         copy = database(call)
-        place.peer.close()
     finally:
+        call.awake = lambda: None
         code = daemon.stop()
+    place.peer.socket.close()
     assert code == 0
     call("db", "salvage", str(home / "salvaged.db"))
     call("db", "restore", copy)
