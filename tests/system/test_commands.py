@@ -100,9 +100,9 @@ def talk(shared_argosd):
 
 
 def start(talk):
-    before = talk.read("status.get", {})["queue"]
+    before = talk.read("status.get", {})["queue"]  # Perhaps with something that the conversation before has left
     talk.say("/start")
-    wait_until(lambda: talk.read("status.get", {})["queue"] == before)
+    wait_until(lambda: talk.read("status.get", {})["queue"] <= before)
     assert talk.route()["route"] is None  # It was taken, and made neither a session nor an answer
 
 

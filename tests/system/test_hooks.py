@@ -19,7 +19,7 @@ def hook(home, name, events, program, more=""):
     return folder
 
 
-RECORD = "#!/bin/sh\ncat >>heard.tmp; echo >>heard.tmp; cp heard.tmp heard\n"
+RECORD = "#!/bin/sh\ncat >>heard.tmp; echo >>heard.tmp; cp heard.tmp heard.new; mv heard.new heard\n"
 
 
 def heard(folder):

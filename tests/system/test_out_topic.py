@@ -1,10 +1,11 @@
 """topic:out.<platform>.<account>: from it alone an adapter knows which of its messages wait, run, and are over."""
 import sys
+import time
 import uuid
 
 import pytest
 
-from conftest import ROOT
+from conftest import DEADLINE_S, ROOT
 
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import argos  # noqa: E402
@@ -33,11 +34,10 @@ class Adapter:
         return run_id
 
     def until(self, condition):
-        for _ in range(1000):
-            if condition():
-                return
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
             self.peer.turn(1.0)
-        raise AssertionError(f"it never came; there is {[(e.body['turn'], e.body['state']) for e in self.entries]}")
+            assert time.monotonic() < deadline, (f"it never came; there is {[(e.body['turn'], e.body['state']) for e in self.entries]}")
 
     def states(self, run_id, kept=None):
         return [entry.body["state"] for entry in self.entries

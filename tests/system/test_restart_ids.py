@@ -7,7 +7,7 @@ from platform_peer import Platform, message
 
 COUNT = 1000
 CHATS = 40
-DEADLINE_S = 50
+DEADLINE_S = 150
 
 
 def drive(platform, delivered, until):
