@@ -2,8 +2,8 @@
 //
 //  Invariant: whatever the mode, the text is one durable turn.request; the mode decides only how it
 //  meets the turn that runs. Pure. Limits: a message with files, or of our own making, neither
-//  steers nor interrupts, and where several share a session only who asked, or an admin,
-//  interrupts; one acknowledgement in 30 s.
+//  steers nor interrupts, where several share a session only who asked, or an admin, interrupts,
+//  and nobody a turn whose work others do meanwhile; one acknowledgement in 30 s.
 
 #include "argos_busy.h"
 
@@ -48,21 +48,23 @@ s_leased (const argos_gateway_case_t *self)
     return NULL;
 }
 
-//  The turn that is at work: leased, or waiting for an answer of people.
+//  The turn that is at work: leased, or waiting for an answer of people, or parked while others
+//  work for it (delegates) or until the model can be asked again.
 
 static const json_t *
 s_running (const argos_gateway_case_t *self)
 {
-    const json_t *leased = s_leased (self);
+    const json_t *running = s_leased (self);
     const char *waits = argos_asked_run (self);
     size_t index;
     json_t *message;
-    if (leased || !*waits)
-        return leased;
-    json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
-        if (strcmp (argos_cmd_text (message, "id"), waits) == 0)
-            return message;
-    return NULL;
+    json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message) {
+        bool parked = !*waits && json_is_true (json_object_get (message, "parked")) &&
+                      strcmp (argos_cmd_text (message, "type"), "turn.request") == 0;
+        if (!running && (parked || (*waits && strcmp (argos_cmd_text (message, "id"), waits) == 0)))
+            running = message;
+    }
+    return running;
 }
 
 unsigned
@@ -75,13 +77,15 @@ argos_busy_needs (const argos_gateway_case_t *self)
 }
 
 //  Whether the turn at work may be ended by who speaks now: his own, or he is an admin. Whose it is
-//  is asked where several share the session only.
+//  is asked where several share the session only. What others do for it is not thrown away.
 
 static bool
 s_may_interrupt (const argos_gateway_case_t *self)
 {
     const json_t *source = json_object_get (self->body, "source");
     const json_t *theirs = json_object_get (json_object_get (s_running (self), "body"), "source");
+    if (!s_leased (self) && !*argos_asked_run (self))
+        return false;
     return !argos_route_is_shared (source, &self->policy->route) ||
            argos_tier (self->policy->config, source) == ARGOS_TIER_ADMIN ||
            strcmp (argos_source_participant (theirs), argos_source_participant (source)) == 0;

@@ -65,10 +65,10 @@ argos_store_lane_list (argos_store_t *self, argos_store_unit_t *unit)
     while (stmt) {
         argos_store_row_t row;
         argos_store_row_read (stmt, &row);
-        json_t *message =
-            json_pack ("{s:I, s:s, s:s, s:b, s:s, s:b, s:I, s:I}", "seq", (json_int_t) row.seq,
-                "type", row.type, "id", row.id, "side", row.side, "from", row.sender, "leased",
-                row.lease != 0, "attempt", (json_int_t) row.attempt, "at", (json_int_t) row.at);
+        json_t *message = json_pack ("{s:I, s:s, s:s, s:b, s:s, s:b, s:b, s:I, s:I}", "seq",
+            (json_int_t) row.seq, "type", row.type, "id", row.id, "side", row.side, "from",
+            row.sender, "leased", row.lease != 0, "parked", row.delay_until > 0, "attempt",
+            (json_int_t) row.attempt, "at", (json_int_t) row.at);
         if (!brief)
             bytes += argos_sql_size (stmt, 20);
         json_t *body =

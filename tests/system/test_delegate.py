@@ -98,7 +98,8 @@ def test_a_parent_that_waits_holds_nothing(chat):
 
     quick, = wait_until(one_is_there)
     slow, = {child["id"] for child in children(chat)} - {quick["session_id"]}
-    wait_until(lambda: not any(message["leased"] for message in chat.lane()))
+    parked, = wait_until(lambda: [message for message in chat.lane() if not message["leased"]])
+    assert parked["parked"] and parked["id"] == run_id
     chat.peer.ask({"type": "turn.stop", "to": "service:turn", "id": run_id + ".x", "key": slow, "durable": True, "side": True, "urgent": True},
                   {"reason": "test"})
     wait_until(lambda: chat.run(run_id)["state"] == "completed")

@@ -37,6 +37,11 @@ static const struct {
         "{'record':null}", "", ARGOS_BUSY_IDLE, false, false, false },
     { "'busy_input_mode':'steer','busy_ack_enabled':true", "", LANE ("false"), "{'record':null}",
         "", ARGOS_BUSY_IDLE, false, false, false },
+    //  Others work for it meanwhile
+    { "'busy_input_mode':'interrupt','busy_ack_enabled':true", "", LANE ("false,'parked':true"),
+        "{'record':null}", "⏳", ARGOS_BUSY_QUEUE, false, false, false },
+    { "'busy_input_mode':'steer','busy_ack_enabled':true", "", LANE ("false,'parked':true"),
+        "{'record':null}", "⏳", ARGOS_BUSY_QUEUE, false, false, false },
     //  Files and what we say ourselves wait, whatever the mode
     { "'busy_input_mode':'steer','busy_ack_enabled':true",
         ",'attachments':[{'blob':'sha256:x','kind':'image'}]", LANE ("true"), "{'record':null}",
