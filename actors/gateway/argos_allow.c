@@ -6,6 +6,7 @@
 
 #include "argos_allow.h"
 
+#include "argos_json_get.h"
 #include "argos_platform.h"
 #include "argos_source.h"
 
@@ -71,8 +72,7 @@ s_any_list (const json_t *config, const json_t *source)
 static verdict_t
 s_transport (const case_t *self)
 {
-    return argos_platform_find (argos_source_text (self->source, "platform"))->trusted ? ALLOW
-                                                                                       : NEXT;
+    return argos_platform_find (argos_json_text (self->source, "platform"))->trusted ? ALLOW : NEXT;
 }
 
 //  A group that is listed lets in whoever writes there.
@@ -80,7 +80,7 @@ s_transport (const case_t *self)
 static verdict_t
 s_chat (const case_t *self)
 {
-    const char *chat = argos_source_text (self->source, "chat_id");
+    const char *chat = argos_json_text (self->source, "chat_id");
     return !self->direct && argos_list_has (s_setting (self, "group_allowed_chats"), chat) ? ALLOW
                                                                                            : NEXT;
 }
@@ -197,7 +197,7 @@ argos_allow_offers (const json_t *config, const json_t *source)
     const char *policy = argos_source_word (config, source, "dm_policy");
     if (*chosen)
         return strcmp (chosen, "pair") == 0;
-    if (argos_platform_find (argos_source_text (source, "platform"))->open_door)
+    if (argos_platform_find (argos_json_text (source, "platform"))->open_door)
         return false;
     if (general)
         return strcmp (general, "pair") == 0;

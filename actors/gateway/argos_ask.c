@@ -6,6 +6,7 @@
 #include "argos_ask.h"
 
 #include "argos_gate.h"
+#include "argos_json_get.h"
 #include "argos_pairing.h"
 #include "argos_send.h"
 #include "argos_source.h"
@@ -29,7 +30,7 @@ s_audit (const argos_ask_t *self, const char *event, const char *user, json_t *w
     char key[64];
     snprintf (key, sizeof key, "%013" PRId64 ".%016" PRIx64, self->wall, self->entropy);
     json_t *value = json_pack ("{s:s, s:s, s:s}", "event", event, "from", self->from, "platform",
-        argos_source_text (self->body, "platform"));
+        argos_json_text (self->body, "platform"));
     if (user)
         json_object_set_new (value, "user_id", json_string (user));
     json_array_append_new (
@@ -65,7 +66,7 @@ s_list_answer (
         json_array_foreach (json_object_get (self->read[0], "records"), index, record)
             argos_pairing_pending (record, self->wall, pending);
     json_array_foreach (json_object_get (self->read[1], "records"), index, record) {
-        const char *key = argos_source_text (record, "key");
+        const char *key = argos_json_text (record, "key");
         json_t *row = json_copy (json_object_get (record, "value"));
         json_object_set_new (row, "platform", json_stringn (key, strcspn (key, ":")));
         json_array_append_new (approved, row);
@@ -88,7 +89,7 @@ s_codes_question (const argos_ask_t *self, size_t index, json_t **ret_body)
     if (index > 1)
         return NULL;
     return s_get (ret_body, index == 0 ? ARGOS_PAIRING_PENDING : ARGOS_PAIRING_RATE,
-        argos_source_text (self->body, "platform"));
+        argos_json_text (self->body, "platform"));
 }
 
 static argos_err_t
@@ -98,15 +99,15 @@ s_approve_answer (
     const argos_pairing_t facts = {
         .pending = self->read[0], .lock = self->read[1], .wall = self->wall
     };
-    const char *platform = argos_source_text (self->body, "platform");
+    const char *platform = argos_json_text (self->body, "platform");
     argos_err_t code = argos_pairing_approve (
-        &facts, platform, argos_source_text (self->body, "code"), self->from, ret_reply, writes);
+        &facts, platform, argos_json_text (self->body, "code"), self->from, ret_reply, writes);
     if (code == ARGOS_BUSY)
         snprintf (reason, ARGOS_ASK_REASON,
             "too many wrong codes: %.32s is locked for an hour, or until it is cleared", platform);
     else if (code != ARGOS_OK)
         snprintf (reason, ARGOS_ASK_REASON, "no code like that waits on %.32s", platform);
-    const char *user = *ret_reply ? argos_source_text (*ret_reply, "user_id") : NULL;
+    const char *user = *ret_reply ? argos_json_text (*ret_reply, "user_id") : NULL;
     if (code != ARGOS_BUSY)
         s_audit (self, user ? "approved" : "wrong_code", user, writes);
     return code;
@@ -118,8 +119,8 @@ static const char *
 s_user_question (const argos_ask_t *self, size_t index, json_t **ret_body)
 {
     char key[ARGOS_PAIRING_KEY_SIZE];
-    const char *platform = argos_source_text (self->body, "platform");
-    argos_pairing_key (platform, argos_source_text (self->body, "user_id"), key);
+    const char *platform = argos_json_text (self->body, "platform");
+    argos_pairing_key (platform, argos_json_text (self->body, "user_id"), key);
     if (index > 1)
         return NULL;
     return index == 0 ? s_get (ret_body, ARGOS_PAIRING_PENDING, platform)
@@ -133,8 +134,8 @@ s_revoke_answer (
     const argos_pairing_t facts = {
         .pending = self->read[0], .approved = self->read[1], .wall = self->wall
     };
-    const char *platform = argos_source_text (self->body, "platform");
-    const char *user = argos_source_text (self->body, "user_id");
+    const char *platform = argos_json_text (self->body, "platform");
+    const char *user = argos_json_text (self->body, "user_id");
     argos_err_t code = argos_pairing_revoke (&facts, platform, user, writes);
     if (code != ARGOS_OK) {
         snprintf (reason, ARGOS_ASK_REASON, "that user of %.32s is not paired", platform);
@@ -153,7 +154,7 @@ s_clear_answer (
     const argos_pairing_t facts = {
         .pending = self->read[0], .lock = self->read[1], .wall = self->wall
     };
-    size_t count = argos_pairing_clear (&facts, argos_source_text (self->body, "platform"), writes);
+    size_t count = argos_pairing_clear (&facts, argos_json_text (self->body, "platform"), writes);
     if (json_array_size (writes))
         s_audit (self, "cleared", NULL, writes);
     *ret_reply = json_pack ("{s:I}", "count", (json_int_t) count);

@@ -7,6 +7,7 @@
 
 #include "argos_command.h"
 #include "argos_commands.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_question.h"
 #include "argos_say.h"
@@ -61,7 +62,7 @@ s_said (const argos_gateway_case_t *gateway)
     if (json_is_true (json_object_get (gateway->body, "internal")) ||
         json_array_size (json_object_get (gateway->body, "attachments")))
         return "";
-    return argos_cmd_text (gateway->body, "text");
+    return argos_json_text (gateway->body, "text");
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -93,8 +94,8 @@ s_is_open (const argos_gateway_case_t *gateway, const argos_question_t *question
 static argos_question_verdict_t
 s_check (const argos_gateway_case_t *gateway, const argos_question_t *question, const char *choice)
 {
-    const char *lasting = argos_source_text (s_source (gateway), "user_id_alt");
-    const char *user = argos_source_text (s_source (gateway), "user_id");
+    const char *lasting = argos_json_text (s_source (gateway), "user_id_alt");
+    const char *user = argos_json_text (s_source (gateway), "user_id");
     argos_question_verdict_t verdict =
         argos_question_check (question, *lasting ? lasting : user, choice, gateway->wall);
     return verdict == ARGOS_QUESTION_STRANGER
@@ -106,7 +107,7 @@ static bool
 s_is_stranger (const argos_gateway_case_t *gateway, const argos_question_t *question)
 {
     const json_t *first = json_array_get (question->options, 0);
-    const char *any = strcmp (question->kind, CLARIFY) == 0 ? NULL : argos_cmd_text (first, "id");
+    const char *any = strcmp (question->kind, CLARIFY) == 0 ? NULL : argos_json_text (first, "id");
     return s_check (gateway, question, any) == ARGOS_QUESTION_STRANGER;
 }
 
@@ -117,8 +118,8 @@ s_is_here (const argos_gateway_case_t *gateway, const argos_question_t *question
 {
     static const char *const names[] = { "platform", "account", "chat_id", "thread_id" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp (argos_source_text (question->source, names[i]),
-                argos_source_text (s_source (gateway), names[i])) != 0)
+        if (strcmp (argos_json_text (question->source, names[i]),
+                argos_json_text (s_source (gateway), names[i])) != 0)
             return false;
     return true;
 }
@@ -302,14 +303,15 @@ s_tell_none (const argos_gateway_case_t *gateway, json_t *parts)
     size_t index;
     json_t *record, *last = NULL, *records = s_records (gateway);
     json_array_foreach (records, index, record)
-        if (strcmp (argos_cmd_text (json_object_get (record, "value"), "state"), "answered") == 0 &&
+        if (strcmp (argos_json_text (json_object_get (record, "value"), "state"), "answered") ==
+                0 &&
             (!last || s_at (record) > s_at (last)))
             last = record;
     json_decref (records);
     if (s_next (gateway, APPROVAL, false, NULL).record)
         argos_cmd_say (gateway, parts, SAY_NOT_YOURS);
     else if (last && gateway->wall - s_at (last) < FASTER_MS &&
-             strcmp (argos_cmd_text (json_object_get (last, "value"), "by"),
+             strcmp (argos_json_text (json_object_get (last, "value"), "by"),
                  argos_source_participant (s_source (gateway))) != 0)
         argos_cmd_say (gateway, parts, SAY_FASTER);
     else
@@ -489,7 +491,7 @@ argos_asked_needs (const argos_gateway_case_t *gateway)
     //  Only a turn asks, and while it waits it is in its lane
     json_array_foreach (
         json_object_get (gateway->fact[ARGOS_FACT_LANE], "messages"), index, message)
-        if (strcmp (argos_cmd_text (message, "type"), "turn.request") == 0)
+        if (strcmp (argos_json_text (message, "type"), "turn.request") == 0)
             return BIT (LANE) | BIT (ASKED) | task;
     return BIT (LANE) | task;
 }

@@ -10,6 +10,7 @@
 
 #include "argos_cmd.h"
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 #include "argos_setting.h"
@@ -41,7 +42,7 @@ argos_background_id (int64_t wall, uint64_t entropy, char *target)
 static bool
 s_is_api (const argos_gateway_case_t *gateway)
 {
-    const char *platform = argos_cmd_text (json_object_get (gateway->body, "source"), "platform");
+    const char *platform = argos_json_text (json_object_get (gateway->body, "source"), "platform");
     return argos_platform_find (platform)->by_run;
 }
 
@@ -139,8 +140,8 @@ s_find (const argos_gateway_case_t *gateway, const char *id)
     size_t index;
     json_t *run;
     json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_TASKS], "runs"), index, run)
-        if (strcmp (argos_cmd_text (run, "kind"), "background") == 0 &&
-            strcmp (argos_cmd_text (run, "session_id"), id) == 0)
+        if (strcmp (argos_json_text (run, "kind"), "background") == 0 &&
+            strcmp (argos_json_text (run, "session_id"), id) == 0)
             return run;
     return NULL;
 }
@@ -148,7 +149,7 @@ s_find (const argos_gateway_case_t *gateway, const char *id)
 static bool
 s_is_finished (const json_t *run)
 {
-    const char *state = argos_cmd_text (run, "state");
+    const char *state = argos_json_text (run, "state");
     return strcmp (state, "completed") == 0 || strcmp (state, "failed") == 0 ||
            strcmp (state, "cancelled") == 0;
 }
@@ -169,13 +170,13 @@ s_list (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
     int shown = 0;
     json_t *run;
     json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_TASKS], "runs"), index, run) {
-        if (strcmp (argos_cmd_text (run, "kind"), "background") != 0 || shown == LIST_MAX ||
+        if (strcmp (argos_json_text (run, "kind"), "background") != 0 || shown == LIST_MAX ||
             length >= sizeof text)
             continue;
-        argos_cmd_preview (argos_cmd_text (run, "input"), preview);
+        argos_cmd_preview (argos_json_text (run, "input"), preview);
         length += (size_t) snprintf (text + length, sizeof text - length,
             "%s`%s` %s, %" PRId64 " min ago: \"%s\"", shown++ ? "\n" : "",
-            argos_cmd_text (run, "session_id"), argos_cmd_text (run, "state"),
+            argos_json_text (run, "session_id"), argos_json_text (run, "state"),
             s_minutes (gateway, run), preview);
     }
     argos_cmd_say (gateway, parts, "%s", shown ? text : "There are no background tasks.");
@@ -191,12 +192,12 @@ s_status (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
             gateway, parts, "There is no such background task. /background list shows them.");
         return;
     }
-    argos_cmd_preview (argos_cmd_text (run, "input"), preview);
-    const char *output = argos_cmd_text (run, "output");
-    argos_parts_cut (*output ? output : argos_cmd_text (run, "error"), result, sizeof result);
+    argos_cmd_preview (argos_json_text (run, "input"), preview);
+    const char *output = argos_json_text (run, "output");
+    argos_parts_cut (*output ? output : argos_json_text (run, "error"), result, sizeof result);
     snprintf (text, sizeof text, "Background task %s: %s, %" PRId64 " min ago\nPrompt: \"%s\"%s%s",
-        argos_cmd_text (run, "session_id"), argos_cmd_text (run, "state"), s_minutes (gateway, run),
-        preview, *result ? "\n\n" : "", result);
+        argos_json_text (run, "session_id"), argos_json_text (run, "state"),
+        s_minutes (gateway, run), preview, *result ? "\n\n" : "", result);
     argos_cmd_say (gateway, parts, "%s", text);
 }
 
@@ -212,17 +213,17 @@ s_cancel (const argos_gateway_case_t *gateway, const char *id, json_t *parts)
     }
     if (s_is_finished (run)) {
         snprintf (text, sizeof text, "Background task %.32s is over already: %s.",
-            argos_cmd_text (run, "session_id"), argos_cmd_text (run, "state"));
+            argos_json_text (run, "session_id"), argos_json_text (run, "state"));
         argos_cmd_say (gateway, parts, "%s", text);
         return;
     }
     snprintf (text, sizeof text, "Background task %.32s is being cancelled.",
-        argos_cmd_text (run, "session_id"));
+        argos_json_text (run, "session_id"));
     argos_cmd_say (gateway, parts, "%s", text);
     argos_parts_digest (gateway->from, gateway->id, digest);
     snprintf (stop, sizeof stop, "stop_%s", digest);
-    argos_parts_turn_new (parts, "turn.stop", stop, argos_cmd_text (run, "session_id"), true,
-        json_pack ("{s:s, s:s}", "run_id", argos_cmd_text (run, "run_id"), "reason",
+    argos_parts_turn_new (parts, "turn.stop", stop, argos_json_text (run, "session_id"), true,
+        json_pack ("{s:s, s:s}", "run_id", argos_json_text (run, "run_id"), "reason",
             "cancelled by the user"));
 }
 

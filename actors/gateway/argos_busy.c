@@ -9,6 +9,7 @@
 
 #include "argos_asked.h"
 #include "argos_cmd.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 #include "argos_say.h"
@@ -43,7 +44,7 @@ s_leased (const argos_gateway_case_t *self)
     json_t *message;
     json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
         if (json_is_true (json_object_get (message, "leased")) &&
-            strcmp (argos_cmd_text (message, "type"), "turn.request") == 0)
+            strcmp (argos_json_text (message, "type"), "turn.request") == 0)
             return message;
     return NULL;
 }
@@ -60,8 +61,9 @@ s_running (const argos_gateway_case_t *self)
     json_t *message;
     json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message) {
         bool parked = !*waits && json_is_true (json_object_get (message, "parked")) &&
-                      strcmp (argos_cmd_text (message, "type"), "turn.request") == 0;
-        if (!running && (parked || (*waits && strcmp (argos_cmd_text (message, "id"), waits) == 0)))
+                      strcmp (argos_json_text (message, "type"), "turn.request") == 0;
+        if (!running &&
+            (parked || (*waits && strcmp (argos_json_text (message, "id"), waits) == 0)))
             running = message;
     }
     return running;
@@ -124,7 +126,7 @@ s_interrupt (const argos_gateway_case_t *self, const char *session, json_t *part
     char id[64];
     argos_cmd_id (self, "int", id);
     argos_parts_turn_new (parts, "turn.stop", id, session, true,
-        json_pack ("{s:s, s:s, s:b}", "run_id", argos_cmd_text (s_running (self), "id"), "reason",
+        json_pack ("{s:s, s:s, s:b}", "run_id", argos_json_text (s_running (self), "id"), "reason",
             "interrupted by a new message", "quiet", 1));
 }
 
@@ -144,7 +146,7 @@ argos_busy_turn (
     //  A session that began anew with this message has nothing that runs
     if (mode == ARGOS_BUSY_INTERRUPT &&
         !json_is_true (json_object_get (json_object_get (request, "body"), "new_session")))
-        s_interrupt (self, argos_cmd_text (request, "key"), parts);
+        s_interrupt (self, argos_json_text (request, "key"), parts);
     return true;
 }
 

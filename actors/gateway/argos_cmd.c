@@ -4,6 +4,7 @@
 
 #include "argos_cmd.h"
 
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 
@@ -19,13 +20,6 @@ static const json_t *
 s_source (const argos_gateway_case_t *gateway)
 {
     return json_object_get (gateway->body, "source");
-}
-
-const char *
-argos_cmd_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
 }
 
 void
@@ -46,7 +40,7 @@ argos_cmd_say (const argos_gateway_case_t *gateway, json_t *parts, const char *f
     va_end (list);
     if (rc < 0)
         abort ();
-    if (argos_platform_find (argos_cmd_text (s_source (gateway), "platform"))->by_run) {
+    if (argos_platform_find (argos_json_text (s_source (gateway), "platform"))->by_run) {
         json_t *refusal = argos_gateway_refuse (gateway, text);
         json_array_extend (parts, refusal);
         json_decref (refusal);
@@ -67,7 +61,7 @@ argos_cmd_count (const argos_gateway_case_t *gateway, int *ret_running, int *ret
     *ret_running = *ret_queued = 0;
     json_array_foreach (
         json_object_get (gateway->fact[ARGOS_FACT_LANE], "messages"), index, message) {
-        if (strcmp (argos_cmd_text (message, "type"), "turn.request") != 0)
+        if (strcmp (argos_json_text (message, "type"), "turn.request") != 0)
             continue;
         if (json_is_true (json_object_get (message, "leased")))
             (*ret_running)++;
@@ -91,9 +85,9 @@ argos_cmd_owner (const argos_gateway_case_t *gateway, char *target)
     const json_t *source = s_source (gateway);
     const char *user = "";
     for (size_t i = 0; !*user && i < sizeof who / sizeof *who; i++)
-        user = argos_cmd_text (source, who[i]);
-    snprintf (target, ARGOS_CMD_OWNER_SIZE, "%s:%s:%s", argos_cmd_text (source, "platform"),
-        argos_cmd_text (source, "account"), user);
+        user = argos_json_text (source, who[i]);
+    snprintf (target, ARGOS_CMD_OWNER_SIZE, "%s:%s:%s", argos_json_text (source, "platform"),
+        argos_json_text (source, "account"), user);
 }
 
 void
@@ -132,9 +126,9 @@ s_of_session (const argos_gateway_case_t *gateway)
     const json_t *all = s_settings (gateway), *before = json_object_get (all, "before");
     char session[ARGOS_SESSION_ID_MAX + 1];
     argos_gateway_session (gateway, session);
-    if (*session && strcmp (argos_cmd_text (before, "session"), session) == 0)
+    if (*session && strcmp (argos_json_text (before, "session"), session) == 0)
         all = before;
-    return *session && strcmp (argos_cmd_text (all, "session"), session) == 0
+    return *session && strcmp (argos_json_text (all, "session"), session) == 0
                ? json_object_get (all, "of")
                : NULL;
 }

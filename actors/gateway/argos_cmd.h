@@ -70,9 +70,6 @@ const json_t *argos_cmd_setting (const argos_gateway_case_t *gateway, const char
 void argos_cmd_setting_put (const argos_gateway_case_t *gateway, json_t *parts, const char *name,
     json_t *value, bool of_session);
 
-//  A text member, "" when absent. Borrowed.
-const char *argos_cmd_text (const json_t *object, const char *name);
-
 //  The first 60 characters of a text on one line, and `...` when there are more;
 //  ARGOS_CMD_PREVIEW_SIZE bytes.
 void argos_cmd_preview (const char *text, char *target);

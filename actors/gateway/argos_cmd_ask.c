@@ -6,6 +6,7 @@
 #include "argos_command.h"
 #include "argos_confirm.h"
 #include "argos_header.h"
+#include "argos_json_get.h"
 
 #include <string.h>
 
@@ -123,9 +124,9 @@ s_wanted (const argos_gateway_case_t *gateway)
     int number = argos_cmd_number (s_bare (gateway, &command));
     argos_command_clear (&command);
     if (number < 0)
-        return argos_cmd_text (gateway->fact[ARGOS_FACT_RESOLVED], "session_id");
+        return argos_json_text (gateway->fact[ARGOS_FACT_RESOLVED], "session_id");
     const json_t *list = json_object_get (gateway->fact[ARGOS_FACT_LIST], "sessions");
-    return argos_cmd_text (json_array_get (list, (size_t) number - 1), "id");
+    return argos_json_text (json_array_get (list, (size_t) number - 1), "id");
 }
 
 json_t *
@@ -141,7 +142,7 @@ json_t *
 argos_cmd_ask_target (const argos_gateway_case_t *gateway)
 {
     char owner[ARGOS_CMD_OWNER_SIZE];
-    const char *tip = argos_cmd_text (gateway->fact[ARGOS_FACT_LINEAGE], "tip");
+    const char *tip = argos_json_text (gateway->fact[ARGOS_FACT_LINEAGE], "tip");
     argos_cmd_owner (gateway, owner);
     return *tip ? json_pack ("{s:s, s:s}", "id", tip, "owner", owner) : NULL;
 }

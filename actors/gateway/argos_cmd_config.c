@@ -4,6 +4,7 @@
 //  Invariant: a setting is one record of its chat, changed as it was read. Pure.
 
 #include "argos_cmd.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 
@@ -15,7 +16,7 @@ void
 argos_cmd_model (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     const char *own = json_string_value (argos_cmd_setting (gateway, "model"));
-    const char *usual = argos_cmd_text (gateway->fact[ARGOS_FACT_AGENT], "model");
+    const char *usual = argos_json_text (gateway->fact[ARGOS_FACT_AGENT], "model");
     if (!*arguments)
         argos_cmd_say (gateway, parts, SAY_MODEL_IS, own ? own : *usual ? usual : "(unknown)");
     else if (strstr (arguments, "--global"))
@@ -90,9 +91,9 @@ static void
 s_write_home (const argos_gateway_case_t *gateway, const json_t *source, json_t *parts)
 {
     char id[64];
-    const char *chat = argos_cmd_text (source, "chat_id"),
-               *thread = argos_cmd_text (source, "thread_id"),
-               *name = argos_cmd_text (source, "chat_name");
+    const char *chat = argos_json_text (source, "chat_id"),
+               *thread = argos_json_text (source, "thread_id"),
+               *name = argos_json_text (source, "chat_name");
     if (!*chat)
         return;
     //  All of it, for maps are merged: none of what argos.yaml says of another chat may be left
@@ -109,7 +110,7 @@ void
 argos_cmd_sethome (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     const json_t *source = json_object_get (gateway->body, "source");
-    const char *platform = argos_cmd_text (source, "platform");
+    const char *platform = argos_json_text (source, "platform");
     (void) arguments;
     argos_parts_store_new (parts, "record.put",
         json_pack (

@@ -8,6 +8,7 @@
 #include "argos_command.h"
 #include "argos_header.h"
 #include "argos_job.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 #include "argos_text.h"
@@ -94,7 +95,7 @@ argos_cmd_status (const argos_gateway_case_t *gateway, const char *arguments, js
 {
     char id[ARGOS_SESSION_ID_MAX + 1], provider[1536], begun[32], last[32], about[LINE_SIZE] = "";
     const json_t *session = argos_cmd_session (gateway);
-    const char *title = argos_cmd_text (session, "title");
+    const char *title = argos_json_text (session, "title");
     const char *model = json_string_value (argos_cmd_setting (gateway, "model"));
     int running, queued;
     (void) arguments;
@@ -119,12 +120,12 @@ void
 argos_cmd_whoami (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     const json_t *source = s_source (gateway);
-    const char *user = argos_cmd_text (source, "user_id");
+    const char *user = argos_json_text (source, "user_id");
     argos_tier_t tier = argos_tier (gateway->policy->config, source);
     (void) arguments;
     argos_cmd_say (gateway, parts, "Platform: %s (%s)\nChat: %s, %s\nUser: %s\nTier: %s%s",
-        argos_cmd_text (source, "platform"), argos_cmd_text (source, "account"),
-        argos_cmd_text (source, "chat_id"), argos_cmd_text (source, "chat_type"),
+        argos_json_text (source, "platform"), argos_json_text (source, "account"),
+        argos_json_text (source, "chat_id"), argos_json_text (source, "chat_type"),
         *user ? user : "(not known)", argos_tier_name (tier),
         tier == ARGOS_TIER_USER ? "; /help lists what you may use" : "");
 }
@@ -150,7 +151,7 @@ argos_cmd_usage (const argos_gateway_case_t *gateway, const char *arguments, jso
     argos_text_add (&text, row, strlen (row));
     json_array_foreach (usage, index, line) {
         snprintf (row, sizeof row, "\n· %.128s: %lld calls, %lld in, %lld out",
-            argos_cmd_text (line, "model"), s_integer (line, "calls"),
+            argos_json_text (line, "model"), s_integer (line, "calls"),
             s_integer (line, "input_tokens"), s_integer (line, "output_tokens"));
         argos_text_add (&text, row, strlen (row));
     }
@@ -206,16 +207,16 @@ argos_cmd_agents (const argos_gateway_case_t *gateway, const char *arguments, js
     argos_text_init (&text, TEXT_MAX);
     json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_RUNS], "runs"), index, run) {
         static const char *const over[] = { "completed", "failed", "cancelled" };
-        const char *state = argos_cmd_text (run, "state");
+        const char *state = argos_json_text (run, "state");
         bool ended = false;
         for (size_t i = 0; i < sizeof over / sizeof *over; i++)
             ended = ended || strcmp (state, over[i]) == 0;
         if (ended || shown >= AGENTS_MAX)
             continue;
         snprintf (row, sizeof row, "%s· `%.36s` %s for %lld s%s", shown ? "\n" : "",
-            argos_cmd_text (run, "run_id"), state,
+            argos_json_text (run, "run_id"), state,
             ((long long) gateway->wall - s_integer (run, "created_at")) / 1000,
-            strcmp (argos_cmd_text (run, "session_id"), session) == 0 ? " ← here" : "");
+            strcmp (argos_json_text (run, "session_id"), session) == 0 ? " ← here" : "");
         argos_text_add (&text, row, strlen (row));
         shown++;
     }
@@ -278,9 +279,9 @@ s_help_line (const argos_gateway_case_t *gateway, size_t index, char *target)
     json_t *quick;
     json_object_foreach (json_object_get (config, "quick_commands"), name, quick)
         if (argos_tier_may (config, s_source (gateway), name) && found++ == index) {
-            const char *description = argos_cmd_text (quick, "description");
+            const char *description = argos_json_text (quick, "description");
             snprintf (target, LINE_SIZE, "`/%s` -- %s", name,
-                *description ? description : argos_cmd_text (quick, "target"));
+                *description ? description : argos_json_text (quick, "target"));
             return true;
         }
     return false;
@@ -314,7 +315,7 @@ void
 argos_cmd_commands (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     char line[LINE_SIZE];
-    const char *platform = argos_cmd_text (s_source (gateway), "platform");
+    const char *platform = argos_json_text (s_source (gateway), "platform");
     size_t page = strcmp (platform, "telegram") == 0 ? PAGE_SMALL : PAGE, lines = 0;
     int number = *arguments ? argos_cmd_number (arguments) : 1;
     while (s_help_line (gateway, lines, line))

@@ -6,6 +6,7 @@
 #include "argos_asked.h"
 #include "argos_cmd.h"
 #include "argos_expire.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 
@@ -54,8 +55,9 @@ s_list (const argos_gateway_case_t *gateway, bool numbered, char *target)
     argos_gateway_session (gateway, current);
     json_array_foreach (
         json_object_get (gateway->fact[ARGOS_FACT_LIST], "sessions"), index, session) {
-        const char *title = argos_cmd_text (session, "title"), *id = argos_cmd_text (session, "id");
-        argos_parts_cut (*title ? title : argos_cmd_text (session, "preview"), name, sizeof name);
+        const char *title = argos_json_text (session, "title"),
+                   *id = argos_json_text (session, "id");
+        argos_parts_cut (*title ? title : argos_json_text (session, "preview"), name, sizeof name);
         if (numbered)
             snprintf (mark, sizeof mark, "%zu.", index + 1);
         int written = snprintf (target + length, LIST_SIZE - length, "%s%s %s `%s` (%lld)%s",
@@ -92,7 +94,7 @@ void
 argos_cmd_resume (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     const json_t *target = json_object_get (gateway->fact[ARGOS_FACT_TARGET], "session");
-    const char *id = argos_cmd_text (target, "id"), *title = argos_cmd_text (target, "title");
+    const char *id = argos_json_text (target, "id"), *title = argos_json_text (target, "title");
     char current[ARGOS_SESSION_ID_MAX + 1], list[LIST_SIZE], cut[NAME_SIZE];
     if (!*arguments) {
         s_list (gateway, true, list);
@@ -122,8 +124,9 @@ s_hits (const argos_gateway_case_t *gateway, char *target)
     json_t *hit;
     *target = 0;
     json_array_foreach (json_object_get (gateway->fact[ARGOS_FACT_SEARCH], "hits"), index, hit) {
-        int written = snprintf (target + length, LIST_SIZE - length, "%s· %.300s `%.256s`",
-            index ? "\n" : "", argos_cmd_text (hit, "snippet"), argos_cmd_text (hit, "session_id"));
+        int written =
+            snprintf (target + length, LIST_SIZE - length, "%s· %.300s `%.256s`", index ? "\n" : "",
+                argos_json_text (hit, "snippet"), argos_json_text (hit, "session_id"));
         if (written < 0 || length + (size_t) written >= LIST_SIZE)
             break;
         length += (size_t) written;
@@ -152,7 +155,7 @@ void
 argos_cmd_title (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     const json_t *session = argos_cmd_session (gateway);
-    const char *title = argos_cmd_text (session, "title");
+    const char *title = argos_json_text (session, "title");
     if (!session)
         argos_cmd_say (gateway, parts, SAY_NO_SESSION);
     else if (!*arguments && *title)
@@ -163,7 +166,7 @@ argos_cmd_title (const argos_gateway_case_t *gateway, const char *arguments, jso
         argos_cmd_say (gateway, parts, SAY_TITLE_LONG);
     else {
         argos_parts_store_new (parts, "session.rename",
-            json_pack ("{s:s, s:s}", "id", argos_cmd_text (session, "id"), "title", arguments));
+            json_pack ("{s:s, s:s}", "id", argos_json_text (session, "id"), "title", arguments));
         s_titled (parts, arguments);
         argos_cmd_say (gateway, parts, SAY_TITLE_SET, arguments);
     }
@@ -173,7 +176,7 @@ void
 argos_cmd_branch (const argos_gateway_case_t *gateway, const char *arguments, json_t *parts)
 {
     const json_t *session = argos_cmd_session (gateway);
-    const char *from = argos_cmd_text (session, "id");
+    const char *from = argos_json_text (session, "id");
     char fresh[ARGOS_SESSION_ID_MAX + 1];
     if (!session) {
         argos_cmd_say (gateway, parts, SAY_NO_SESSION);

@@ -7,6 +7,7 @@
 #include "argos_busy.h"
 #include "argos_cmd.h"
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 
@@ -30,7 +31,7 @@ static void
 s_rewind (const argos_gateway_case_t *gateway, const json_t *message, json_t *parts)
 {
     const json_t *session = argos_cmd_session (gateway);
-    const char *id = argos_cmd_text (session, "id");
+    const char *id = argos_json_text (session, "id");
     argos_parts_store_new (parts, "expect",
         json_pack ("{s:s, s:s, s:O}", "row", "session", "id", id, "version",
             json_object_get (session, "version")));
@@ -61,7 +62,7 @@ argos_cmd_retry (const argos_gateway_case_t *gateway, const char *arguments, jso
 {
     (void) arguments;
     const json_t *last = json_array_get (s_said (gateway), 0);
-    const char *text = argos_cmd_text (last, "content");
+    const char *text = argos_json_text (last, "content");
     json_t *files = json_object_get (last, "attachments");
     if (!*text) {
         argos_cmd_say (gateway, parts, SAY_NO_RETRY);
@@ -99,7 +100,7 @@ argos_cmd_undo (const argos_gateway_case_t *gateway, const char *arguments, json
     }
     const json_t *first = json_array_get (said, count - 1);
     s_rewind (gateway, first, parts);
-    argos_parts_cut (argos_cmd_text (first, "content"), cut, sizeof cut);
+    argos_parts_cut (argos_json_text (first, "content"), cut, sizeof cut);
     argos_cmd_say (gateway, parts, SAY_UNDONE, count, cut);
 }
 

@@ -13,6 +13,7 @@
 #include "argos_exec.h"
 #include "argos_hook_word.h"
 #include "argos_incoming.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 #include "argos_say.h"
@@ -105,8 +106,8 @@ static const char *
 s_text (const argos_gateway_case_t *gateway)
 {
     const json_t *source = json_object_get (gateway->body, "source");
-    const char *text = argos_cmd_text (gateway->body, "text");
-    bool api = argos_platform_find (argos_cmd_text (source, "platform"))->by_run;
+    const char *text = argos_json_text (gateway->body, "text");
+    bool api = argos_platform_find (argos_json_text (source, "platform"))->by_run;
     return api && !s_is_background (text) ? "" : text;
 }
 
@@ -120,13 +121,13 @@ s_find (const argos_gateway_case_t *gateway, argos_command_t *command)
     memcpy (word, command->word, sizeof word);
     for (int i = 0; i <= ALIAS_MAX && !command->row && !*command->exec; i++) {
         const json_t *quick = json_object_get (quick_commands, word);
-        const char *target = argos_cmd_text (quick, "target"), *rest;
+        const char *target = argos_json_text (quick, "target"), *rest;
         command->row = argos_commands_find (word);
         if (command->row && command->row->cli_only)
             command->row = NULL;
         if (command->row || !quick)
             return;
-        if (strcmp (argos_cmd_text (quick, "type"), "exec") == 0)
+        if (strcmp (argos_json_text (quick, "type"), "exec") == 0)
             memcpy (command->exec, word, sizeof command->exec);
         if (*command->exec || !argos_incoming_command (target, word, &rest))
             return;
@@ -148,7 +149,7 @@ s_read_answer (const argos_gateway_case_t *gateway, argos_command_t *command)
     const json_t *asked = answer ? argos_confirm_pending (gateway) : NULL;
     if (asked && argos_asked_since (gateway, argos_confirm_at (gateway)))
         return false; //  A turn has asked since, and that is what is answered
-    const argos_commands_row_t *row = argos_commands_find (argos_cmd_text (asked, "command"));
+    const argos_commands_row_t *row = argos_commands_find (argos_json_text (asked, "command"));
     if (!asked || !row)
         return false;
     command->row = row;
@@ -156,7 +157,7 @@ s_read_answer (const argos_gateway_case_t *gateway, argos_command_t *command)
     command->always = answer == ARGOS_CONFIRM_ALWAYS;
     command->confirmed = !command->cancelled;
     argos_parts_cut (row->name, command->word, sizeof command->word);
-    command->arguments = s_trimmed (argos_cmd_text (asked, "arguments"));
+    command->arguments = s_trimmed (argos_json_text (asked, "arguments"));
     return true;
 }
 
@@ -288,7 +289,7 @@ static bool
 s_is_local (const argos_gateway_case_t *gateway)
 {
     const json_t *source = json_object_get (gateway->body, "source");
-    return strcmp (argos_cmd_text (source, "platform"), "local") == 0;
+    return strcmp (argos_json_text (source, "platform"), "local") == 0;
 }
 
 bool

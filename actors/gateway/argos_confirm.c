@@ -7,6 +7,7 @@
 
 #include "argos_cmd.h"
 #include "argos_command.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 #include "argos_setting.h"
@@ -45,8 +46,8 @@ static const char *
 s_user (const argos_gateway_case_t *gateway)
 {
     const json_t *source = json_object_get (gateway->body, "source");
-    const char *user = argos_cmd_text (source, "user_id_alt");
-    return *user ? user : argos_cmd_text (source, "user_id");
+    const char *user = argos_json_text (source, "user_id_alt");
+    return *user ? user : argos_json_text (source, "user_id");
 }
 
 static const json_t *
@@ -59,7 +60,7 @@ const json_t *
 argos_confirm_pending (const argos_gateway_case_t *gateway)
 {
     const json_t *value = json_object_get (s_record (gateway), "value");
-    if (!json_is_object (value) || strcmp (argos_cmd_text (value, "user"), s_user (gateway)) != 0)
+    if (!json_is_object (value) || strcmp (argos_json_text (value, "user"), s_user (gateway)) != 0)
         return NULL;
     return value;
 }
@@ -76,8 +77,8 @@ argos_confirm_is_needed (const argos_gateway_case_t *gateway)
     const json_t *session = argos_cmd_session (gateway);
     const json_t *source = json_object_get (gateway->body, "source");
     const json_t *asks =
-        argos_setting (gateway->policy->config, argos_cmd_text (source, "platform"),
-            argos_cmd_text (source, "chat_type"), "approvals.destructive_slash_confirm");
+        argos_setting (gateway->policy->config, argos_json_text (source, "platform"),
+            argos_json_text (source, "chat_type"), "approvals.destructive_slash_confirm");
     return !json_is_false (asks) &&
            json_integer_value (json_object_get (session, "message_count")) > 0 &&
            !json_is_false (argos_cmd_setting (gateway, "confirm"));

@@ -8,6 +8,7 @@
 #include "argos_cmd.h"
 #include "argos_gate.h"
 #include "argos_hook_event.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ s_waiting (const argos_gateway_case_t *self)
         return NULL;
     argos_gateway_run (&before, run);
     json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
-        if (strcmp (argos_cmd_text (message, "id"), run) == 0)
+        if (strcmp (argos_json_text (message, "id"), run) == 0)
             return json_integer_value (json_object_get (message, "attempt")) == 0 &&
                            !json_is_true (json_object_get (message, "side")) &&
                            json_object_get (message, "body")
@@ -66,15 +67,15 @@ argos_edited_step (const argos_gateway_case_t *self, json_t *parts)
         json_object_set (body, "attachments", json_object_get (old, "attachments"));
     argos_gateway_case_t now = *self;
     now.body = body;
-    argos_gateway_turn (&now, argos_cmd_text (body, "text"), false, made);
+    argos_gateway_turn (&now, argos_json_text (body, "text"), false, made);
     const json_t *request = argos_parts_request (made);
-    const char *text = argos_cmd_text (json_object_get (request, "body"), "text");
+    const char *text = argos_json_text (json_object_get (request, "body"), "text");
     //  Platforms tell of an edit also when a preview of a link has come
-    if (request && strcmp (text, argos_cmd_text (old, "text")) != 0) {
+    if (request && strcmp (text, argos_json_text (old, "text")) != 0) {
         json_array_extend (parts, made);
         argos_cmd_id (self, "edit", id);
-        argos_parts_turn_new (parts, "turn.stop", id, argos_cmd_text (request, "key"), true,
-            json_pack ("{s:s, s:s, s:b}", "run_id", argos_cmd_text (waiting, "id"), "reason",
+        argos_parts_turn_new (parts, "turn.stop", id, argos_json_text (request, "key"), true,
+            json_pack ("{s:s, s:s, s:b}", "run_id", argos_json_text (waiting, "id"), "reason",
                 "the message was edited", "quiet", 1));
     }
     json_decref (made);
@@ -89,14 +90,14 @@ argos_edited_event (const argos_gateway_case_t *self, const json_t *parts)
         return NULL;
     json_t *event = argos_hook_event_new (
         reaction ? "message:reaction" : "message:edited", json_object_get (self->body, "source"));
-    argos_hook_event_text (event, "message_id", argos_cmd_text (self->body, "message_id"));
+    argos_hook_event_text (event, "message_id", argos_json_text (self->body, "message_id"));
     if (reaction) {
-        argos_hook_event_text (event, "emoji", argos_cmd_text (reaction, "emoji"));
+        argos_hook_event_text (event, "emoji", argos_json_text (reaction, "emoji"));
         argos_hook_event_text (
             event, "state", json_is_true (json_object_get (reaction, "on")) ? "added" : "removed");
         return event;
     }
-    argos_hook_event_text (event, "message", argos_cmd_text (self->body, "text"));
-    argos_hook_event_text (event, "run_id", argos_cmd_text (argos_parts_request (parts), "id"));
+    argos_hook_event_text (event, "message", argos_json_text (self->body, "text"));
+    argos_hook_event_text (event, "run_id", argos_json_text (argos_parts_request (parts), "id"));
     return event;
 }

@@ -6,6 +6,7 @@
 #include "argos_exec.h"
 
 #include "argos_approval.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
 #include "argos_setting.h"
@@ -23,7 +24,7 @@ s_line (const argos_gateway_case_t *gateway, const argos_command_t *command)
 {
     const json_t *quick = json_object_get (
         json_object_get (gateway->policy->config, "quick_commands"), command->exec);
-    return argos_cmd_text (quick, "command");
+    return argos_json_text (quick, "command");
 }
 
 //  Why it may not run, to reason (ARGOS_APPROVAL_TEXT_MAX + 1 bytes). Returns whether it may.
@@ -73,7 +74,8 @@ static void
 s_tell (const argos_gateway_case_t *gateway, const char *word, const json_t *result, json_t *parts)
 {
     char output[OUTPUT_SIZE];
-    const char *all = argos_cmd_text (result, "output"), *error = argos_cmd_text (result, "error");
+    const char *all = argos_json_text (result, "output"),
+               *error = argos_json_text (result, "error");
     json_int_t code = json_integer_value (json_object_get (result, "exit_code"));
     argos_parts_cut (all, output, sizeof output);
     const char *more = strlen (all) >= sizeof output ? "\n..." : "";

@@ -7,6 +7,7 @@
 #include "argos_expire.h"
 
 #include "argos_cmd.h"
+#include "argos_json_get.h"
 #include "argos_life.h"
 #include "argos_parts.h"
 
@@ -72,8 +73,8 @@ argos_expire_decide (const argos_gateway_case_t *gateway)
     char fresh[ARGOS_SESSION_ID_MAX + 1];
     json_t *parts = json_array ();
     const json_t *result = gateway->fact[ARGOS_FACT_ROUTE], *session = argos_cmd_session (gateway);
-    const char *id = argos_cmd_text (gateway->body, "session");
-    if (!session || strcmp (argos_cmd_text (session, "id"), id) != 0)
+    const char *id = argos_json_text (gateway->body, "session");
+    if (!session || strcmp (argos_json_text (session, "id"), id) != 0)
         return parts; //  Over already, or the chat has gone elsewhere
     s_policy (gateway, &policy);
     argos_life_t life = argos_life (&policy, result, gateway->wall);

@@ -13,6 +13,7 @@
 #include "argos_first.h"
 #include "argos_gateway.h"
 #include "argos_hook_word.h"
+#include "argos_json_get.h"
 #include "argos_pairing.h"
 #include "argos_source.h"
 
@@ -75,7 +76,7 @@ static json_t *
 s_pairing (const argos_gateway_case_t *self, const char *space, bool of_user)
 {
     const json_t *source = json_object_get (self->body, "source");
-    const char *platform = argos_source_text (source, "platform");
+    const char *platform = argos_json_text (source, "platform");
     char key[ARGOS_PAIRING_KEY_SIZE];
     argos_pairing_key (platform, argos_source_participant (source), key);
     return json_pack ("{s:s, s:s}", "space", space, "key", of_user ? key : platform);

@@ -7,6 +7,7 @@
 
 #include "argos_command.h"
 #include "argos_commands.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 #include "argos_say.h"
@@ -23,7 +24,7 @@
 static const char *
 s_platform (const argos_gateway_case_t *gateway)
 {
-    return argos_source_text (json_object_get (gateway->body, "source"), "platform");
+    return argos_json_text (json_object_get (gateway->body, "source"), "platform");
 }
 
 static void

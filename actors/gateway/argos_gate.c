@@ -8,6 +8,7 @@
 
 #include "argos_allow.h"
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_pairing.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
@@ -50,8 +51,7 @@ argos_gate_trusts (const argos_gateway_case_t *self)
 {
     char base[ARGOS_NAME_MAX + 1];
     argos_name_base (self->from, base);
-    const char *owner =
-        argos_platform_find (argos_source_text (s_source (self), "platform"))->owner;
+    const char *owner = argos_platform_find (argos_json_text (s_source (self), "platform"))->owner;
     if (owner && strcmp (base, owner) != 0)
         return false;
     for (size_t i = 0; s_is_internal (self); i++) {
@@ -105,7 +105,7 @@ s_answer (
             "it "
             "to whoever runs this bot, who can let you in with\n\n`argos pairing approve %s "
             "%s`\n\nIt counts for one hour.",
-            code, argos_source_text (source, "platform"), code);
+            code, argos_json_text (source, "platform"), code);
     else
         snprintf (text, sizeof text, "Too many pairing requests at the moment. Try again later.");
     argos_parts_deliver (parts, source, id, "notice", text,

@@ -4,18 +4,12 @@
 
 #include "argos_command.h"
 #include "argos_hook_event.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 
 #include <string.h>
 
 #define ARGUMENTS_MAX 65536 //  Bytes of the arguments
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    const char *text = json_string_value (json_object_get (object, name));
-    return text ? text : "";
-}
 
 json_t *
 argos_hook_question (const argos_gateway_case_t *self)
@@ -40,10 +34,10 @@ argos_hook_word_t
 argos_hook_word (const argos_gateway_case_t *self, argos_hook_said_t *ret_said)
 {
     const json_t *fact = self->fact[ARGOS_FACT_HOOK];
-    const char *word = s_text (fact, "decision");
-    *ret_said = (argos_hook_said_t){ .message = s_text (fact, "message"),
-        .command = s_text (fact, "command"),
-        .arguments = s_text (fact, "args") };
+    const char *word = argos_json_text (fact, "decision");
+    *ret_said = (argos_hook_said_t){ .message = argos_json_text (fact, "message"),
+        .command = argos_json_text (fact, "command"),
+        .arguments = argos_json_text (fact, "args") };
     if (strcmp (word, "rewrite") == 0 && *ret_said->command)
         return ARGOS_HOOK_REWRITE;
     if (strcmp (word, "deny") == 0 && !*ret_said->message)

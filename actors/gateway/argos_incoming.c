@@ -5,6 +5,7 @@
 
 #include "argos_incoming.h"
 
+#include "argos_json_get.h"
 #include "argos_platform.h"
 #include "argos_source.h"
 #include "argos_text.h"
@@ -137,9 +138,9 @@ json_t *
 argos_incoming_event (json_t *body)
 {
     const json_t *source = json_object_get (body, "source");
-    const char *text = argos_source_text (body, "text"), *arguments;
+    const char *text = argos_json_text (body, "text"), *arguments;
     char name[ARGOS_INCOMING_NAME_MAX + 1];
-    if (argos_platform_find (argos_source_text (source, "platform"))->by_run)
+    if (argos_platform_find (argos_json_text (source, "platform"))->by_run)
         return json_incref (body);
     if (argos_source_is_direct (source) && s_is_restart (text))
         return s_with_text (body, "/restart");
@@ -210,8 +211,8 @@ s_add (argos_text_t *target, const char *text)
 static void
 s_add_reply (argos_text_t *head, const json_t *body)
 {
-    const char *quote = argos_source_text (body, "reply_to_text");
-    const char *author = argos_source_text (body, "reply_to_author_name");
+    const char *quote = argos_json_text (body, "reply_to_text");
+    const char *author = argos_json_text (body, "reply_to_author_name");
     if (!*quote)
         return;
     if (json_is_true (json_object_get (body, "reply_to_is_own_message")))
@@ -252,8 +253,8 @@ json_t *
 argos_incoming_text (const json_t *body, bool shared)
 {
     const json_t *source = json_object_get (body, "source");
-    const char *text = argos_source_text (body, "text");
-    const char *person = argos_source_text (source, "user_name");
+    const char *text = argos_json_text (body, "text");
+    const char *person = argos_json_text (source, "user_name");
     argos_text_t name, whole;
     argos_text_init (&name, HEAD_MAX);
     argos_text_init (&whole, ARGOS_INCOMING_TEXT_MAX);
@@ -267,7 +268,7 @@ argos_incoming_text (const json_t *body, bool shared)
     json_t *result = NULL;
     if (needed <= ARGOS_INCOMING_TEXT_MAX) {
         s_add_channel (
-            &whole, argos_source_text (body, "channel_context"), ARGOS_INCOMING_TEXT_MAX - needed);
+            &whole, argos_json_text (body, "channel_context"), ARGOS_INCOMING_TEXT_MAX - needed);
         s_add (&whole, argos_text_str (&name));
         s_add (&whole, text);
         result = json_stringn (argos_text_str (&whole), whole.size);
@@ -280,8 +281,8 @@ argos_incoming_text (const json_t *body, bool shared)
 json_t *
 argos_incoming_instructions (const json_t *body)
 {
-    const char *own = argos_source_text (body, "instructions");
-    const char *channel = argos_source_text (body, "channel_prompt");
+    const char *own = argos_json_text (body, "instructions");
+    const char *channel = argos_json_text (body, "channel_prompt");
     if (!*own && !*channel)
         return NULL;
     return json_sprintf ("%s%s%s", own, *own && *channel ? "\n\n" : "", channel);

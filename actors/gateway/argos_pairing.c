@@ -6,6 +6,7 @@
 
 #include "argos_pairing.h"
 
+#include "argos_json_get.h"
 #include "argos_source.h"
 
 #include <ctype.h>
@@ -77,7 +78,7 @@ s_waiting (const argos_pairing_t *self, const char *without)
         json_object_get (s_value (self, self->pending, NULL), "waiting"), index, entry) {
         int64_t at = json_integer_value (json_object_get (entry, "at"));
         if (at + ARGOS_PAIRING_LIFE_MS > self->wall &&
-            (!without || strcmp (argos_source_text (entry, "user_id"), without) != 0))
+            (!without || strcmp (argos_json_text (entry, "user_id"), without) != 0))
             json_array_append (left, entry);
     }
     return left;
@@ -133,8 +134,8 @@ s_find (const json_t *waiting, const char *code)
     for (size_t i = 0; length == CODE_CHARS && i < length; i++)
         given[i] = (char) toupper ((unsigned char) code[i]);
     json_array_foreach (waiting, index, entry) {
-        const char *kept = argos_source_text (entry, "hash");
-        s_hash (argos_source_text (entry, "salt"), given, hash);
+        const char *kept = argos_json_text (entry, "hash");
+        s_hash (argos_json_text (entry, "salt"), given, hash);
         if (strlen (kept) == HASH_SIZE - 1 && sodium_memcmp (kept, hash, HASH_SIZE - 1) == 0)
             found = entry;
     }
@@ -195,7 +196,7 @@ argos_pairing_ask (const argos_pairing_t *self, const json_t *source, const unsi
     char *code, json_t *writes)
 {
     char key[ARGOS_PAIRING_KEY_SIZE];
-    const char *platform = argos_source_text (source, "platform");
+    const char *platform = argos_json_text (source, "platform");
     const char *user = argos_source_participant (source);
     json_int_t version;
     *code = 0;
@@ -246,10 +247,10 @@ argos_pairing_approve (const argos_pairing_t *self, const char *platform, const 
         return ARGOS_NOT_FOUND;
     }
     char key[ARGOS_PAIRING_KEY_SIZE];
-    json_t *user = json_pack ("{s:s}", "user_id", argos_source_text (found, "user_id"));
+    json_t *user = json_pack ("{s:s}", "user_id", argos_json_text (found, "user_id"));
     s_copy (user, found, "name", "name");
-    argos_pairing_key (platform, argos_source_text (user, "user_id"), key);
-    s_put_waiting (self, writes, platform, s_waiting (self, argos_source_text (user, "user_id")));
+    argos_pairing_key (platform, argos_json_text (user, "user_id"), key);
+    s_put_waiting (self, writes, platform, s_waiting (self, argos_json_text (user, "user_id")));
     json_t *grant = json_copy (user);
     json_object_set_new (grant, "at", json_integer (self->wall));
     json_object_set_new (grant, "by", json_string (by));

@@ -6,6 +6,7 @@
 
 #include "argos_route_key.h"
 
+#include "argos_json_get.h"
 #include "argos_platform.h"
 
 #include <sodium.h>
@@ -71,22 +72,13 @@ s_component (route_t *self, const char *id)
         s_id (self, id, strlen (id));
 }
 
-//  A member of source, "" when it is absent.
-
-static const char *
-s_text (const json_t *source, const char *name)
-{
-    const char *value = json_string_value (json_object_get (source, name));
-    return value ? value : "";
-}
-
 //  Who speaks: the stable alternate id where the platform has one.
 
 static const char *
 s_participant (const json_t *source)
 {
-    const char *alternate = s_text (source, "user_id_alt");
-    return *alternate ? alternate : s_text (source, "user_id");
+    const char *alternate = argos_json_text (source, "user_id_alt");
+    return *alternate ? alternate : argos_json_text (source, "user_id");
 }
 
 //  When source is a webhook delivery (see the header), append it in its own shape and return true.
@@ -94,11 +86,11 @@ s_participant (const json_t *source)
 static bool
 s_webhook (route_t *self, const json_t *source)
 {
-    const char *chat = s_text (source, "chat_id");
+    const char *chat = argos_json_text (source, "chat_id");
     const char *user = s_participant (source);
     size_t user_size = strlen (user), prefix = strlen (WEBHOOK ":");
-    if (!argos_platform_find (s_text (source, "platform"))->webhook ||
-        *s_text (source, "thread_id") || strncmp (user, WEBHOOK ":", prefix) != 0 ||
+    if (!argos_platform_find (argos_json_text (source, "platform"))->webhook ||
+        *argos_json_text (source, "thread_id") || strncmp (user, WEBHOOK ":", prefix) != 0 ||
         user_size == prefix)
         return false;
     if (strncmp (chat, user, user_size) != 0 || chat[user_size] != ':' || !chat[user_size + 1])
@@ -117,8 +109,8 @@ s_webhook (route_t *self, const json_t *source)
 static void
 s_direct (route_t *self, const json_t *source)
 {
-    const char *thread = s_text (source, "thread_id");
-    const char *chat = s_text (source, "chat_id");
+    const char *thread = argos_json_text (source, "thread_id");
+    const char *chat = argos_json_text (source, "chat_id");
     if (!*chat)
         chat = s_participant (source);
     s_component (self, chat);
@@ -130,7 +122,8 @@ s_direct (route_t *self, const json_t *source)
 static bool
 s_is_private (const json_t *source, const argos_route_policy_t *policy)
 {
-    return policy->per_user && (!*s_text (source, "thread_id") || policy->per_user_in_thread);
+    return policy->per_user &&
+           (!*argos_json_text (source, "thread_id") || policy->per_user_in_thread);
 }
 
 //  What stands behind every other chat type.
@@ -140,8 +133,8 @@ s_group (route_t *self, const json_t *source, const argos_route_policy_t *policy
 {
     if (policy->per_user && s_webhook (self, source))
         return;
-    s_component (self, s_text (source, "chat_id"));
-    s_component (self, s_text (source, "thread_id"));
+    s_component (self, argos_json_text (source, "chat_id"));
+    s_component (self, argos_json_text (source, "thread_id"));
     if (s_is_private (source, policy))
         s_component (self, s_participant (source));
 }
@@ -193,12 +186,12 @@ argos_route_key (
     route_t key; //  Its text is large: only what is used is set
     key.length = 0;
     key.full = false;
-    const char *type = s_text (source, "chat_type");
+    const char *type = argos_json_text (source, "chat_type");
     if (!*type)
         type = "dm";
     s_raw (&key, "agent");
     s_component (&key, policy->profile && *policy->profile ? policy->profile : "main");
-    s_component (&key, s_text (source, "platform"));
+    s_component (&key, argos_json_text (source, "platform"));
     s_component (&key, type);
     if (strcmp (type, "dm") == 0)
         s_direct (&key, source);
@@ -220,7 +213,7 @@ argos_route_record (const char *key, char target[static ARGOS_ROUTE_RECORD_SIZE]
 bool
 argos_route_is_shared (const json_t *source, const argos_route_policy_t *policy)
 {
-    const char *type = s_text (source, "chat_type");
+    const char *type = argos_json_text (source, "chat_type");
     return *type && strcmp (type, "dm") != 0 && !s_is_private (source, policy);
 }
 
@@ -235,9 +228,9 @@ argos_route_lane (const json_t *source, char *target, size_t size)
     route_t key; //  Its text is large: only what is used is set
     key.length = 0;
     key.full = false;
-    const char *chat = s_text (source, "chat_id");
+    const char *chat = argos_json_text (source, "chat_id");
     s_component (&key, *chat ? chat : s_participant (source));
-    s_component (&key, s_text (source, "thread_id"));
+    s_component (&key, argos_json_text (source, "thread_id"));
     if (!key.length)
         s_raw (&key, "-");
     return s_finish (&key, target, size);

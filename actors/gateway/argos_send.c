@@ -8,6 +8,7 @@
 
 #include "argos_gateway.h"
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_reply.h"
 #include "argos_source.h"
@@ -111,7 +112,7 @@ s_found (const argos_ask_t *self, char reason[ARGOS_ASK_REASON])
         .aliases = json_object_get (self->read[1], "records"),
         .origin = json_object_get (self->body, "origin") };
     json_t *found = argos_target_resolve (
-        &book, argos_source_text (self->body, "target"), reason, ARGOS_ASK_REASON);
+        &book, argos_json_text (self->body, "target"), reason, ARGOS_ASK_REASON);
     json_decref (channels);
     return found;
 }
@@ -151,9 +152,9 @@ s_unnoted (const argos_ask_t *self, const json_t *source)
     const json_t *mirror = json_object_get (self->body, "mirror");
     if (mirror && !json_is_true (mirror))
         return "not asked for";
-    if (!*argos_source_text (self->body, "text"))
+    if (!*argos_json_text (self->body, "text"))
         return "there is no text";
-    if (!*argos_source_text (source, "chat_type"))
+    if (!*argos_json_text (source, "chat_type"))
         return "nobody has spoken from there yet";
     if (!argos_source_is_direct (source) && !argos_route_is_shared (source, &self->policy->route))
         return "everybody there has a session of his own";
@@ -168,7 +169,7 @@ s_note (const argos_ask_t *self, json_t *source, const json_t *route, size_t num
     json_t *parts)
 {
     char id[64], digest[ARGOS_DIGEST_SIZE], text[NOTE_MAX];
-    const char *from = argos_source_text (json_object_get (self->body, "origin"), "platform");
+    const char *from = argos_json_text (json_object_get (self->body, "origin"), "platform");
     json_t *body = json_pack ("{s:O}", "source", source);
     argos_gateway_case_t gateway = { .policy = self->policy,
         .from = self->from,
@@ -184,7 +185,7 @@ s_note (const argos_ask_t *self, json_t *source, const json_t *route, size_t num
     json_decref (body);
     argos_parts_digest (self->from, self->id, digest);
     snprintf (id, sizeof id, "note_%s.%zu", digest, number);
-    argos_parts_cut (argos_source_text (self->body, "text"), text, sizeof text);
+    argos_parts_cut (argos_json_text (self->body, "text"), text, sizeof text);
     argos_parts_turn_new (parts, "session.note", id, session, false,
         json_pack ("{s:s, s:s, s:s}", "session_id", session, "text", text, "origin",
             *from ? from : "cli"));
@@ -222,9 +223,9 @@ s_deliver (const argos_ask_t *self, const json_t *source, size_t number, char *i
     char digest[ARGOS_DIGEST_SIZE];
     argos_parts_digest (self->from, self->id, digest);
     snprintf (id, 64, "snd_%s.%zu", digest, number);
-    if (*argos_source_text (self->body, "text"))
+    if (*argos_json_text (self->body, "text"))
         argos_parts_deliver (
-            parts, source, id, "notice", argos_source_text (self->body, "text"), NULL);
+            parts, source, id, "notice", argos_json_text (self->body, "text"), NULL);
     if (json_object_get (self->body, "files"))
         s_files (self, source, id, parts);
 }
@@ -295,8 +296,8 @@ argos_alias_answer (
     const argos_ask_t *self, json_t **ret_reply, json_t *parts, char reason[ARGOS_ASK_REASON])
 {
     char key[ARGOS_ASK_REASON];
-    const char *alias = argos_source_text (self->body, "alias");
-    const char *target = argos_source_text (self->body, "target");
+    const char *alias = argos_json_text (self->body, "alias");
+    const char *target = argos_json_text (self->body, "target");
     json_t *found = *target ? s_found (self, reason) : NULL;
     bool good = !*target || json_array_size (found) == 1;
     if (*target && found && !good)

@@ -4,29 +4,24 @@
 
 #include "argos_source.h"
 
+#include "argos_json_get.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define PLACES 4 //  Blocks that a setting may stand in
 
 const char *
-argos_source_text (const json_t *source, const char *name)
-{
-    const char *text = json_string_value (json_object_get (source, name));
-    return text ? text : "";
-}
-
-const char *
 argos_source_participant (const json_t *source)
 {
-    const char *lasting = argos_source_text (source, "user_id_alt");
-    return *lasting ? lasting : argos_source_text (source, "user_id");
+    const char *lasting = argos_json_text (source, "user_id_alt");
+    return *lasting ? lasting : argos_json_text (source, "user_id");
 }
 
 bool
 argos_source_is_direct (const json_t *source)
 {
-    const char *type = argos_source_text (source, "chat_type");
+    const char *type = argos_json_text (source, "chat_type");
     return !*type || strcmp (type, "dm") == 0;
 }
 
@@ -34,10 +29,10 @@ const json_t *
 argos_source_setting (const json_t *config, const json_t *source, const char *name)
 {
     const json_t *platforms = json_object_get (config, "platforms");
-    const json_t *platform = json_object_get (platforms, argos_source_text (source, "platform"));
+    const json_t *platform = json_object_get (platforms, argos_json_text (source, "platform"));
     const json_t *accounts = json_object_get (platform, "accounts");
-    const json_t *account = json_object_get (accounts, argos_source_text (source, "account"));
-    const char *type = argos_source_text (source, "chat_type");
+    const json_t *account = json_object_get (accounts, argos_json_text (source, "account"));
+    const char *type = argos_json_text (source, "chat_type");
     const json_t *places[PLACES] = { json_object_get (account, *type ? type : "dm"), account,
         json_object_get (platform, *type ? type : "dm"), platform };
     for (size_t i = 0; i < PLACES; i++) {
@@ -99,7 +94,7 @@ argos_list_names (const json_t *list, const json_t *source)
     if (argos_list_has (list, "*"))
         return true;
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        const char *id = argos_source_text (source, ids[i]);
+        const char *id = argos_json_text (source, ids[i]);
         if (s_has (list, id, strlen (id)) || s_has (list, id, strcspn (id, "@")))
             return true;
     }

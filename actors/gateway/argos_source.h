@@ -10,9 +10,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-//  A text member of source, "" when it is absent. Borrowed.
-const char *argos_source_text (const json_t *source, const char *name);
-
 //  Who speaks: the lasting id (user_id_alt) where the platform has one, else user_id, else "".
 //  Borrowed.
 const char *argos_source_participant (const json_t *source);

@@ -6,6 +6,7 @@
 #include "argos_target.h"
 
 #include "argos_header.h"
+#include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
 #include "argos_setting.h"
@@ -29,12 +30,6 @@ typedef struct {
     char *reason;                    //  Why not
     size_t size;                     //  Its bytes
 } s_search_t;
-
-static const char *
-s_text (const json_t *object, const char *name)
-{
-    return argos_source_text (object, name);
-}
 
 static bool __attribute__ ((format (printf, 2, 3)))
 s_fail (s_search_t *self, const char *format, ...)
@@ -60,7 +55,7 @@ s_same (const json_t *a, const json_t *b)
 {
     static const char *const names[] = { "platform", "account", "chat_id", "thread_id" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp (s_text (a, names[i]), s_text (b, names[i])) != 0)
+        if (strcmp (argos_json_text (a, names[i]), argos_json_text (b, names[i])) != 0)
             return false;
     return true;
 }
@@ -97,8 +92,8 @@ s_add (s_search_t *self, json_t *source)
 static bool
 s_of (const json_t *source, const char *platform, const char *account)
 {
-    return strcmp (s_text (source, "platform"), platform) == 0 &&
-           (!*account || strcmp (s_text (source, "account"), account) == 0);
+    return strcmp (argos_json_text (source, "platform"), platform) == 0 &&
+           (!*account || strcmp (argos_json_text (source, "account"), account) == 0);
 }
 
 //  How well a record fits a word: 0 not, 1 the name begins so, 2 it is the name, 3 the id.
@@ -108,8 +103,10 @@ s_fits (const json_t *record, const char *word)
 {
     const json_t *value = json_object_get (record, "value");
     const json_t *source = json_object_get (value, "source");
-    const char *chat = s_text (source, "chat_id"), *thread = s_text (source, "thread_id");
-    const char *name = s_text (value, "name"), *scope = s_text (source, "scope_id");
+    const char *chat = argos_json_text (source, "chat_id"),
+               *thread = argos_json_text (source, "thread_id");
+    const char *name = argos_json_text (value, "name"),
+               *scope = argos_json_text (source, "scope_id");
     size_t length = strlen (chat);
     bool begins = length && strncmp (word, chat, length) == 0;
     if (begins && !word[length] && !*thread)
@@ -203,7 +200,7 @@ s_record (const json_t *records, const char *key)
     size_t index;
     json_t *record;
     json_array_foreach (records, index, record)
-        if (strcmp (s_text (record, "key"), key) == 0)
+        if (strcmp (argos_json_text (record, "key"), key) == 0)
             return json_object_get (record, "value");
     return NULL;
 }
@@ -247,9 +244,9 @@ s_home (const s_search_t *self, const char *platform)
     json_t *record;
     json_array_foreach (self->book->channels, index, record) {
         json_t *source = json_object_get (json_object_get (record, "value"), "source");
-        if (strcmp (s_text (source, "platform"), platform) == 0 &&
-            strcmp (s_text (source, "chat_id"), chat) == 0 &&
-            strcmp (s_text (source, "thread_id"), thread) == 0) {
+        if (strcmp (argos_json_text (source, "platform"), platform) == 0 &&
+            strcmp (argos_json_text (source, "chat_id"), chat) == 0 &&
+            strcmp (argos_json_text (source, "thread_id"), thread) == 0) {
             json_decref (made);
             return json_copy (source);
         }
@@ -266,7 +263,7 @@ s_homes (s_search_t *self, bool all)
     json_t *record, *block;
     const char *platform;
     json_array_foreach (self->book->homes, index, record)
-        if ((all || !count) && s_add (self, s_home (self, s_text (record, "key"))))
+        if ((all || !count) && s_add (self, s_home (self, argos_json_text (record, "key"))))
             count++;
     json_object_foreach (json_object_get (self->book->config, "platforms"), platform, block) {
         json_t *home = s_record (self->book->homes, platform) || (count && !all)
@@ -282,7 +279,7 @@ static bool
 s_home_word (s_search_t *self)
 {
     json_t *home =
-        self->book->origin ? s_home (self, s_text (self->book->origin, "platform")) : NULL;
+        self->book->origin ? s_home (self, argos_json_text (self->book->origin, "platform")) : NULL;
     if (home)
         return s_add (self, home);
     return s_homes (self, false) ||
@@ -329,7 +326,7 @@ s_unalias (const s_search_t *self, const char *word)
     snprintf (key, sizeof key, "%s", word);
     for (char *c = key; *c; c++)
         *c = (char) tolower ((unsigned char) *c);
-    const char *target = s_text (s_record (self->book->aliases, key), "target");
+    const char *target = argos_json_text (s_record (self->book->aliases, key), "target");
     return *target ? target : word;
 }
 
@@ -396,20 +393,20 @@ argos_target_record (const json_t *source)
         "chat_name", "scope_id", "user_id", "user_id_alt", "user_name", "chat_id_alt",
         "parent_chat_id" };
     char lane[ARGOS_ROUTE_KEY_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 128];
-    if (argos_platform_find (s_text (source, "platform"))->by_run ||
+    if (argos_platform_find (argos_json_text (source, "platform"))->by_run ||
         argos_route_lane (source, lane, sizeof lane) != 0)
         return NULL;
-    int length = snprintf (
-        key, sizeof key, "%s:%s:%s", s_text (source, "platform"), s_text (source, "account"), lane);
+    int length = snprintf (key, sizeof key, "%s:%s:%s", argos_json_text (source, "platform"),
+        argos_json_text (source, "account"), lane);
     if (length < 0 || length > 512)
         return NULL;
     json_t *copy = json_object ();
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (json_object_get (source, kept[i]))
             json_object_set (copy, kept[i], json_object_get (source, kept[i]));
-    const char *name = s_text (source, "chat_name");
+    const char *name = argos_json_text (source, "chat_name");
     if (!*name && argos_source_is_direct (source))
-        name = s_text (source, "user_name");
+        name = argos_json_text (source, "user_name");
     return json_pack ("{s:s, s:s, s:{s:o, s:s}}", "space", ARGOS_TARGET_SPACE, "key", key, "value",
         "source", copy, "name", name);
 }
