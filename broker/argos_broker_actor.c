@@ -7,6 +7,7 @@
 
 #include "argos_broker_actor.h"
 
+#include "argos_broker_load.h"
 #include "argos_listener.h"
 #include "argos_meter.h"
 #include "argos_order.h"
@@ -352,87 +353,18 @@ s_pair (const char *endpoint, int wait_ms)
     return socket;
 }
 
-//  Asks the store before the first message. Returns 0, or -1 when it takes nothing.
+//  Makes the core of what the store has. Returns 0, or -1 when it doesn't answer.
 
 static int
-s_ask (broker_t *self, argos_storage_op_t op, int64_t seq, const char *name)
+s_load (broker_t *self, const argos_broker_config_t *config)
 {
-    argos_storage_req_t *req = argos_storage_req_new (op, 0);
-    req->now = s_wall ();
-    req->seq = seq;
-    snprintf (req->name, sizeof req->name, "%s", name);
-    int rc = argos_storage_req_send (self->store, req);
-    argos_storage_req_destroy (&req);
-    return rc;
-}
-
-//  Waits for what was asked. NULL when it doesn't come.
-
-static argos_storage_ans_t *
-s_await (broker_t *self)
-{
-    argos_storage_ans_t *ans = argos_storage_ans_recv (self->store, 0);
-    if (ans && ans->code != ARGOS_OK)
-        argos_storage_ans_destroy (&ans);
-    return ans;
-}
-
-//  Asks for the page behind this one, if there is one. Returns 0 or -1 as above.
-
-static int
-s_ask_next (broker_t *self, const argos_storage_ans_t *page)
-{
-    int64_t after = 0;
-    for (size_t i = 0; i < page->row_count; i++)
-        if (page->rows[i].seq > after)
-            after = page->rows[i].seq;
-    return page->more ? s_ask (self, ARGOS_ST_INDEX, after, "") : 0;
-}
-
-//  Makes the core and fills its index from the store, page by page; the store reads the next one
-//  meanwhile. Returns 0, or -1 when it doesn't answer.
-
-static int
-s_load (broker_t *self, const argos_core_config_t *limits)
-{
-    bool more = true;
-    int rc = s_ask (self, ARGOS_ST_INDEX, 0, "");
-    while (more) {
-        argos_storage_ans_t *page = rc == 0 ? s_await (self) : NULL;
-        if (!page)
-            return -1;
-        rc = s_ask_next (self, page);
-        if (!self->core) {
-            argos_core_config_t config = *limits;
-            argos_core_io_t io = { self, s_send, s_store, s_close, s_put_out };
-            config.store_id = page->owner;
-            config.boot = page->boot;
-            self->core = argos_core_new (&config, &io, s_mono (), s_wall ());
-        }
-        for (size_t i = 0; i < page->row_count; i++)
-            argos_core_load (self->core, &page->rows[i]);
-        more = page->more;
-        argos_storage_ans_destroy (&page);
-    }
-    return 0;
-}
-
-//  Services that are there whether or not someone has ever served them. Returns 0 or -1 as above.
-
-static int
-s_declare (broker_t *self, const char *const *services)
-{
-    for (const char *const *name = services; name && *name; name++) {
-        argos_storage_row_t row = { 0 };
-        int rc = s_ask (self, ARGOS_ST_SERVICE, 0, *name);
-        argos_storage_ans_t *ans = rc == 0 ? s_await (self) : NULL;
-        if (!ans)
-            return -1;
-        argos_storage_ans_destroy (&ans);
-        snprintf (row.service, sizeof row.service, "%s", *name);
-        argos_core_load (self->core, &row);
-    }
-    return 0;
+    //  Services that are there whether or not someone has ever served them
+    static const char *const always[] = { "gateway", "turn", NULL };
+    argos_core_io_t io = { self, s_send, s_store, s_close, s_put_out };
+    self->core = argos_broker_load (self->store, &config->core, &io, s_mono (), s_wall ());
+    return self->core && argos_broker_declare (self->store, self->core, always, s_wall ()) == 0
+               ? argos_broker_declare (self->store, self->core, config->services, s_wall ())
+               : -1;
 }
 
 static void
@@ -494,9 +426,7 @@ s_start (broker_t *self, const argos_broker_config_t *config)
         return "tcp needs the auth actor and a server key";
     self->on_cut = config->on_cut;
     self->store = s_pair (ARGOS_STORE_INPROC, INDEX_WAIT_MS);
-    static const char *const always[] = { "gateway", "turn", NULL };
-    if (!self->store || s_load (self, &config->core) != 0 || s_declare (self, always) != 0 ||
-        s_declare (self, config->services) != 0)
+    if (!self->store || s_load (self, config) != 0)
         return "the store does not answer";
     if (config->auth && s_ask_keys (self, config->auth) != 0)
         return "the auth actor does not answer";
