@@ -30,7 +30,21 @@ argos_edited_needs (const argos_gateway_case_t *self)
                : 0;
 }
 
-//  The turn of the message as it was, if nobody has begun it; else NULL.
+//  Whether a stop for this run waits in the lane.
+
+static bool
+s_is_called_off (const argos_gateway_case_t *self, const char *run)
+{
+    size_t index;
+    json_t *message;
+    json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
+        if (strcmp (argos_json_text (message, "type"), "turn.stop") == 0 &&
+            strcmp (argos_json_text (json_object_get (message, "body"), "run_id"), run) == 0)
+            return true;
+    return false;
+}
+
+//  The turn of the message as it was, if nobody has begun it or called it off; else NULL.
 
 static const json_t *
 s_waiting (const argos_gateway_case_t *self)
@@ -47,7 +61,7 @@ s_waiting (const argos_gateway_case_t *self)
         if (strcmp (argos_json_text (message, "id"), run) == 0)
             return json_integer_value (json_object_get (message, "attempt")) == 0 &&
                            !json_is_true (json_object_get (message, "side")) &&
-                           json_object_get (message, "body")
+                           json_object_get (message, "body") && !s_is_called_off (self, run)
                        ? message
                        : NULL;
     return NULL;
