@@ -95,14 +95,14 @@ def test_a_failed_task_is_one_message(daemon):
 
 @pytest.mark.conversation("background: too many, too late")
 def test_too_many_are_refused_and_a_late_one_is_stopped(daemon):
-    daemon.home.joinpath("argos.yaml").write_text("background:\n  max_running: 1\n  timeout_s: 4\n")
+    daemon.home.joinpath("argos.yaml").write_text("background:\n  max_running: 1\n  timeout_s: 8\n")
     daemon.start()
     chat = Chat(daemon)
     run_id, task = start(chat, "!slow 40000")
     refused = chat.ask("/bg one more")
     assert refused["kind"] == "error" and "too many" in refused["text"]
     late = chat.hear()
-    assert late["text"] == f"❌ Background task {task} failed: timed out after 4 s"
+    assert late["text"] == f"❌ Background task {task} failed: timed out after 8 s"
     assert chat.run(run_id)["state"] == "cancelled"
     start(chat, "room again")
     chat.peer.close()

@@ -89,7 +89,7 @@ def test_a_steer_is_taken_in_behind_the_results_of_a_tool(begin, tools_home):
 @pytest.mark.conversation("busy: steer that becomes a turn")
 def test_a_steer_that_is_not_taken_in_is_a_turn_in_its_place(begin):
     chat = begin("steer", busy_ack_enabled="false")
-    first = busy(chat, "!slow 60")
+    first = busy(chat, "!slow 120")
     waiting = chat.say("/queue in line")
     assert chat.hear()["text"].startswith("⏳ Queued")
     steer = chat.say("then this")

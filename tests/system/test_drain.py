@@ -23,7 +23,7 @@ def test_a_drain_lets_the_turn_end_and_keeps_what_comes(daemon, number, code):
     (daemon.home / "argos.yaml").write_text("gateway: {drain_timeout_s: 20}\n")
     daemon.start()
     chat = Chat(daemon)
-    running = chat.say("!slow 60")
+    running = chat.say("!slow 120")
     chat.events(running)
     chat.event("turn.delta")
     daemon.signal(number)
