@@ -2,7 +2,8 @@
 //
 //  Invariant: the floor is looked at before anything else, and only a sandbox skips it. What can't
 //  be read whole is asked for. Limits: a regular expression of 4 KiB after its macros, 128 rules of
-//  at most 16 expressions.
+//  at most 16 expressions. The rules that come with Argos take 1 MiB once they are compiled, in
+//  each actor that judges: that is done for the first call.
 
 #include "argos_approval.h"
 
@@ -10,6 +11,7 @@
 #include "argos_embedded.h"
 #include "argos_plain.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <regex.h>
 #include <stdio.h>
@@ -34,10 +36,15 @@ typedef struct {
     size_t count;             //  How many
 } rule_t;
 
-struct argos_approval_policy {
+typedef struct {
     json_t *data;            //  The JSON
     rule_t rules[RULES_MAX]; //  Compiled
     size_t count;            //  How many
+} rules_t;
+
+struct argos_approval_policy {
+    rules_t **rules; //  Where they are, once they are needed
+    char *self_pids; //  For the macro `self`
 };
 
 //  ---------------------------------------------------------------------------------------------
@@ -100,7 +107,7 @@ s_add_exprs (rule_t *rule, const json_t *macros, const json_t *list, const char 
 }
 
 static int
-s_add_rule (argos_approval_policy_t *self, const json_t *row, bool floor)
+s_add_rule (rules_t *self, const json_t *row, bool floor)
 {
     const json_t *macros = json_object_get (self->data, "macros");
     const char *place = json_string_value (json_object_get (row, "in"));
@@ -131,8 +138,7 @@ s_add_rule (argos_approval_policy_t *self, const json_t *row, bool floor)
 }
 
 static int
-s_add_rules (
-    argos_approval_policy_t *self, const char *section, bool floor, char *problem, size_t size)
+s_add_rules (rules_t *self, const char *section, bool floor, char *problem, size_t size)
 {
     size_t i;
     const json_t *row;
@@ -145,36 +151,12 @@ s_add_rules (
     return 0;
 }
 
-argos_approval_policy_t *
-argos_approval_policy_new (const char *json, const char *self_pids, char *problem, size_t size)
+static void
+s_rules_destroy (rules_t **self_p)
 {
-    const argos_embedded_t *file = json ? NULL : argos_embedded_find ("approval.json");
-    const char *text = json ? json : file ? file->data : "";
-    argos_approval_policy_t *self = calloc (1, sizeof *self);
+    rules_t *self = *self_p;
     if (!self)
-        abort ();
-    json_error_t error;
-    self->data = json_loads (text, 0, &error);
-    if (!json_is_object (self->data)) {
-        snprintf (problem, size, "approval.json: line %d: %s", error.line, error.text);
-        argos_approval_policy_destroy (&self);
-        return NULL;
-    }
-    //  A process that can't be: an expression that matches nothing
-    json_object_set_new (json_object_get (self->data, "macros"), "self",
-        json_string (self_pids && *self_pids ? self_pids : "-"));
-    if (s_add_rules (self, "floor", true, problem, size) != 0 ||
-        s_add_rules (self, "patterns", false, problem, size) != 0)
-        argos_approval_policy_destroy (&self);
-    return self;
-}
-
-void
-argos_approval_policy_destroy (argos_approval_policy_t **self_p)
-{
-    if (!self_p || !*self_p)
         return;
-    argos_approval_policy_t *self = *self_p;
     for (size_t i = 0; i < self->count; i++) {
         for (size_t k = 0; k < self->rules[i].count; k++)
             regfree (&self->rules[i].exprs[k]);
@@ -186,12 +168,74 @@ argos_approval_policy_destroy (argos_approval_policy_t **self_p)
     *self_p = NULL;
 }
 
+static rules_t *
+s_rules_new (const char *json, const char *self_pids, char *problem, size_t size)
+{
+    rules_t *self = calloc (1, sizeof *self);
+    if (!self)
+        abort ();
+    json_error_t error;
+    self->data = json_loads (json, 0, &error);
+    if (!json_is_object (self->data)) {
+        snprintf (problem, size, "approval.json: line %d: %s", error.line, error.text);
+        s_rules_destroy (&self);
+        return NULL;
+    }
+    //  A process that can't be: an expression that matches nothing
+    json_object_set_new (
+        json_object_get (self->data, "macros"), "self", json_string (*self_pids ? self_pids : "-"));
+    if (s_add_rules (self, "floor", true, problem, size) != 0 ||
+        s_add_rules (self, "patterns", false, problem, size) != 0)
+        s_rules_destroy (&self);
+    return self;
+}
+
+argos_approval_policy_t *
+argos_approval_policy_new (const char *json, const char *self_pids, char *problem, size_t size)
+{
+    argos_approval_policy_t *self = calloc (1, sizeof *self);
+    if (!self || !(self->rules = calloc (1, sizeof *self->rules)) ||
+        !(self->self_pids = strdup (self_pids ? self_pids : "")))
+        abort ();
+    if (json && !(*self->rules = s_rules_new (json, self->self_pids, problem, size)))
+        argos_approval_policy_destroy (&self);
+    return self;
+}
+
+void
+argos_approval_policy_destroy (argos_approval_policy_t **self_p)
+{
+    if (!self_p || !*self_p)
+        return;
+    s_rules_destroy ((*self_p)->rules);
+    free ((*self_p)->rules);
+    free ((*self_p)->self_pids);
+    free (*self_p);
+    *self_p = NULL;
+}
+
+//  The rules, made when they are asked for first. Those that come with Argos are good, or its tests
+//  would have said so.
+
+static const rules_t *
+s_rules (const argos_approval_policy_t *self)
+{
+    char problem[256];
+    if (!*self->rules) {
+        const argos_embedded_t *file = argos_embedded_find ("approval.json");
+        *self->rules = s_rules_new (file->data, self->self_pids, problem, sizeof problem);
+        assert (*self->rules);
+    }
+    return *self->rules;
+}
+
 size_t
 argos_approval_count (const argos_approval_policy_t *self, bool floor)
 {
     size_t count = 0;
-    for (size_t i = 0; i < self->count; i++)
-        count += self->rules[i].floor == floor ? 1 : 0;
+    const rules_t *rules = s_rules (self);
+    for (size_t i = 0; i < rules->count; i++)
+        count += rules->rules[i].floor == floor ? 1 : 0;
     return count;
 }
 
@@ -338,7 +382,7 @@ static void
 s_subject (const argos_approval_policy_t *self, const argos_approval_call_t *call,
     const argos_cmdline_rules_t *rules, subject_t *ret)
 {
-    json_t *row = json_object_get (json_object_get (self->data, "tools"), call->tool);
+    json_t *row = json_object_get (json_object_get (s_rules (self)->data, "tools"), call->tool);
     const char *name;
     json_t *kind;
     *ret = (subject_t){ .paths = json_array () };
@@ -374,8 +418,9 @@ static const rule_t *
 s_find (const argos_approval_policy_t *self, const argos_approval_call_t *call,
     const subject_t *subject, bool floor)
 {
-    for (size_t i = 0; i < self->count; i++) {
-        const rule_t *rule = &self->rules[i];
+    const rules_t *rules = s_rules (self);
+    for (size_t i = 0; i < rules->count; i++) {
+        const rule_t *rule = &rules->rules[i];
         bool waived =
             rule->unless && strcmp (rule->unless, "sudo_password") == 0 && call->sudo_password;
         if (rule->floor == floor && !waived && (floor || !s_is_granted (rule, call->grants)) &&
@@ -392,8 +437,8 @@ argos_approval_judge (
     static const rule_t unreadable = { .key = "unreadable",
         .text = "a command too long or too deeply nested to be checked" };
     const char *workdir = json_string_value (json_object_get (call->arguments, "workdir"));
-    argos_cmdline_rules_t rules = { .wrappers = json_object_get (self->data, "wrappers"),
-        .shells = json_object_get (self->data, "shells"),
+    argos_cmdline_rules_t rules = { .wrappers = json_object_get (s_rules (self)->data, "wrappers"),
+        .shells = json_object_get (s_rules (self)->data, "shells"),
         .home = call->home,
         .state = call->state,
         .workdir = workdir && *workdir ? workdir : call->workdir };

@@ -52,9 +52,10 @@ typedef struct {
     char text[ARGOS_APPROVAL_TEXT_MAX + 1]; //  For people and for the model
 } argos_approval_t;
 
-//  The policy of a JSON text, of the built-in schema/approval.json when it is NULL. self: process
-//  numbers of Argos itself as an expression, such as "12|13", which must not be killed; NULL = not
-//  known. The caller's, or NULL with a sentence in problem (size bytes).
+//  The policy of a JSON text, of the built-in schema/approval.json when it is NULL: that is
+//  compiled for the first call that is judged. For one thread. self: process numbers of Argos
+//  itself as an expression, such as "12|13", which must not be killed; NULL = not known. The
+//  caller's, or NULL with a sentence in problem (size bytes).
 argos_approval_policy_t *argos_approval_policy_new (
     const char *json, const char *self, char *problem, size_t size);
 
