@@ -27,6 +27,8 @@ PLACEMENT = os.environ.get("ARGOS_PLACEMENT", "one")
 class Argosd:
     """One home, and the argosd that runs on it (or not). Attributes: home, endpoint, port, key, log (list of lines)."""
 
+    placement = PLACEMENT  # "one" while a test runs that is marked own_placement
+
     def __init__(self, home):
         self.home = pathlib.Path(home)
         self.process = None
@@ -35,7 +37,7 @@ class Argosd:
         self._changed = threading.Condition()
         self._reader = None
         self.prefix = []  # Words before the command
-        self.edge = Edge(home, BUILD, self._say) if PLACEMENT == "nodes" else None
+        self.edge = Edge(home, BUILD, self._say) if self.placement == "nodes" else None
         self.host = self.edge.apart() if self.edge else []  # The same, before those
 
     @property
@@ -70,7 +72,7 @@ class Argosd:
     def launch(self, *arguments, env=None):
         """Start the process without waiting for it. The port of the API is any free one, unless an argument names it."""
         command = [*self.host, *self.prefix, str(BUILD / "argosd"), "--home", str(self.home), *arguments]
-        if PLACEMENT == "isolate":
+        if self.placement == "isolate":
             command += ["--isolate"]
         if self.edge:
             self.edge.prepare()
@@ -159,6 +161,12 @@ class Argosd:
 def pytest_configure(config):
     config.addinivalue_line("markers", "platform(*lines): further settings of the chat platform")
     config.addinivalue_line("markers", "conversation(*names): a platform plays these from end to end; tests/check/test_conversations.py counts them")
+    config.addinivalue_line("markers", "own_placement: starts no daemon, or is about a placement that it makes itself: an Argosd is one process to begin with")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    Argosd.placement = "one" if item.get_closest_marker("own_placement") else PLACEMENT
 
 
 #  With nodes there are two homes and two processes

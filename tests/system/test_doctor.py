@@ -13,10 +13,9 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, ROOT
+from conftest import BUILD, ROOT
 
 ROWS = json.loads((ROOT / "tests" / "doctor" / "faults.json").read_text())
-once = pytest.mark.skipif(PLACEMENT != "one", reason="no daemon runs here: once is enough")
 
 
 def doctor(home, *arguments, under=":"):
@@ -88,7 +87,6 @@ def check_cures(before, after, paths):
         assert before[path][1:] == after[path][1:] and not stat.S_IMODE(after[path][0]) & 0o077, path
 
 
-@once
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["fault"])
 def test_a_planted_fault_is_found_and_cured_if_it_can_be(healthy, row):
     under, curable = row.get("under", ":"), "cured" in row
@@ -104,7 +102,6 @@ def test_a_planted_fault_is_found_and_cured_if_it_can_be(healthy, row):
             assert [(one["check"], one["level"]) for one in complaints(fixed)] == [(one["check"], one["level"]) for one in complaints(report)]
 
 
-@once
 def test_many_at_once_are_told_apart(healthy):
     rows = [row for row in ROWS if not row.get("alone")]
     assert len(ROWS) >= 15 and len(rows) >= 15

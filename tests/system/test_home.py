@@ -9,14 +9,14 @@ import uuid
 
 import pytest
 
-from conftest import BUILD, DEADLINE_S, PLACEMENT, ROOT, Argosd, wait_until
+from conftest import BUILD, DEADLINE_S, ROOT, Argosd, wait_until
 from edge import Edge
 from test_tools import Chat
 
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import argos  # noqa: E402
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
+pytestmark = pytest.mark.own_placement
 
 NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api, agent, tools], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
         "edge: {{actors: [tools], broker: \"tcp://{host}:{port}\"}}}}\n" \

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from conftest import BUILD, DEADLINE_S, PLACEMENT, Argosd, wait_until
+from conftest import BUILD, DEADLINE_S, Argosd, wait_until
 from edge import free_port
 from test_gateway import Chat
 from test_provider_wire import answer, provider  # noqa: F401
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
+pytestmark = pytest.mark.own_placement
 
 
 def run(*words, text=None):

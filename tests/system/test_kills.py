@@ -11,11 +11,11 @@ import urllib.request
 
 import pytest
 
-from conftest import PLACEMENT, Argosd, wait_until
+from conftest import Argosd, wait_until
 from platform_peer import Platform, message
 from test_placement import ACTORS, children
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes a placement of its own")
+pytestmark = pytest.mark.own_placement
 
 CHATS = 6
 RESUME_S = 2.0

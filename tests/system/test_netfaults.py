@@ -10,13 +10,13 @@ import time
 import pytest
 
 import netfaults
-from conftest import DEADLINE_S, PLACEMENT
+from conftest import DEADLINE_S
 
 MESSAGES, FAULTS, FAULT_S = 100, 5, (0.2, 1.5)
 CLONE_NEWNET = 0x40000000
 DATAGRAMS = 120  # As many as a socket holds
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
+pytestmark = pytest.mark.own_placement
 
 
 def skip_loudly(capsys, why):

@@ -9,11 +9,11 @@ import textwrap
 
 import pytest
 
-from conftest import BUILD, DEADLINE_S, PLACEMENT, Argosd, wait_until
+from conftest import BUILD, DEADLINE_S, Argosd, wait_until
 from edge import Edge
 from test_gateway import Chat
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes placements of its own")
+pytestmark = pytest.mark.own_placement
 
 ACTORS = ["jobs", "tools", "agent", "gateway", "handoff", "api"]
 

@@ -5,11 +5,11 @@ import signal
 
 import pytest
 
-from conftest import PLACEMENT, wait_until
+from conftest import wait_until
 from test_placement import children
 from test_provider_faults import FINE, Chat, faults, fill, settings  # noqa: F401 (a fixture)
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="makes a placement of its own")
+pytestmark = pytest.mark.own_placement
 
 
 class Stage(Chat):
