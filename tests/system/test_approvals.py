@@ -4,10 +4,9 @@ import pathlib
 
 import pytest
 
-from conftest import PLACEMENT, wait_until
+from conftest import wait_until
 from test_commands import Talk
 
-pytestmark = pytest.mark.skipif(PLACEMENT == "nodes", reason="looks at files of the tools")
 
 
 @pytest.fixture(scope="module")

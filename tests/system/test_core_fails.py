@@ -6,12 +6,11 @@ import os
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, open_when_read, wait_until
+from conftest import BUILD, open_when_read, wait_until
 from platform_peer import Platform, message
 from test_adapter_pyzmq import inbound
 from test_gateway import Chat
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="the core is the same in each placement")
 
 FAILURE = 1  # Exit code
 BIG = "x" * 60000

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from conftest import PLACEMENT, own_settings, wait_until
+from conftest import wait_until
 from test_gateway import Chat
 
 
@@ -200,7 +200,6 @@ def test_hooks_are_read_again_while_one_hangs(daemon):
     chat.peer.close()
 
 
-@own_settings
 def test_no_other_name_is_a_way_around_a_hook(daemon):
     (daemon.home / "argos.yaml").write_text("""quick_commands:
   fresh: {type: alias, target: /reset now}
@@ -219,7 +218,6 @@ def test_no_other_name_is_a_way_around_a_hook(daemon):
     chat.peer.close()
 
 
-@own_settings
 def test_what_a_hook_puts_in_the_place_of_a_command_has_to_be_allowed_too(daemon):
     (daemon.home / "argos.yaml").write_text("""quick_commands:
   secret: {type: exec, command: "touch ran"}

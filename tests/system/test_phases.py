@@ -4,11 +4,10 @@ import signal
 
 import pytest
 
-from conftest import PLACEMENT, own_settings, wait_until
+from conftest import wait_until
 from script_agent import argos
 from test_commands import Talk
 
-pytestmark = [own_settings, pytest.mark.skipif(PLACEMENT == "isolate", reason="the same, and slower")]
 
 
 class Stage:
