@@ -153,7 +153,7 @@ s_run (argos_cli_t *self, argos_cli_command_t *function, int argc, char **argv)
         return CLI_FAILED;
     }
     json_object_seed (0);
-    int rc = function (self, argc, argv);
+    int rc = argos_cli_end (function (self, argc, argv));
     argos_cli_disconnect (self);
     close (self->signal_fd);
     return rc;

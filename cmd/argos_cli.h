@@ -61,6 +61,10 @@ int argos_cli_error (const argos_cli_t *self, int rc, const char *code, const ch
 int argos_cli_usage (const argos_cli_t *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
+//  The exit code of a command that returned rc: a failure when stdout has not taken all of it, with
+//  a sentence on stderr.
+int argos_cli_end (int rc);
+
 //  One line of JSON on stdout. Steals value.
 void argos_cli_print (json_t *value);
 

@@ -164,6 +164,15 @@ argos_cli_usage (const argos_cli_t *self, const char *format, ...)
     return CLI_USAGE;
 }
 
+int
+argos_cli_end (int rc)
+{
+    if (fflush (stdout) == 0 && !ferror (stdout))
+        return rc;
+    fputs ("argos: not all of the output could be written\n", stderr);
+    return rc == CLI_OK ? CLI_FAILED : rc;
+}
+
 void
 argos_cli_print (json_t *value)
 {

@@ -222,6 +222,17 @@ s_exported (argos_cli_t *self, const char *id, argos_err_t *ret_code)
     return session;
 }
 
+//  An export that was interrupted between two questions is none.
+
+static argos_err_t
+s_whole (argos_cli_t *self, argos_err_t code)
+{
+    if (code != ARGOS_OK || !self->interrupted)
+        return code;
+    snprintf (self->reason, sizeof self->reason, "interrupted");
+    return ARGOS_EXPIRED;
+}
+
 //  JSON Lines: the session, then each message.
 
 static argos_err_t
@@ -246,7 +257,7 @@ s_export_one (argos_cli_t *self, const char *id)
         json_decref (reply);
         reply = NULL;
     }
-    return code;
+    return s_whole (self, code);
 }
 
 //  All sessions, a parent before what came of it; those of a page that have to wait go round again.
@@ -287,6 +298,7 @@ s_export_all (argos_cli_t *self, const line_t *line)
         }
     }
     json_decref (all);
+    code = s_whole (self, code);
     return code == ARGOS_OK ? CLI_OK : argos_cli_fail (self, "sessions export", code);
 }
 

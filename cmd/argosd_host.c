@@ -56,7 +56,7 @@ argosd_host (int argc, char **argv)
     json_object_seed (0);
     if (sodium_init () < 0 || argos_schema_init (reason) != 0)
         return argos_cli_error (&cli, CLI_FAILED, "internal", "%s", reason);
-    int rc = function (&cli, left - 1, argv + 1);
+    int rc = argos_cli_end (function (&cli, left - 1, argv + 1));
     argos_schema_term ();
     return rc;
 }

@@ -1,8 +1,11 @@
 """`argos sessions` against the real daemon: what was said over HTTP is found, named, copied, exported and deleted."""
 import json
+import subprocess
 import urllib.request
 
-from conftest import wait_until
+import pytest
+
+from conftest import BUILD, wait_until
 from test_cli import argos
 
 
@@ -45,3 +48,13 @@ def test_a_session_from_its_first_word_to_its_end(argosd):
     assert result.returncode == 1 and "no session" in result.stderr
     assert argos(argosd.home, "sessions", "show").returncode == 2
     assert argos(argosd.home, "sessions", "list", "--limit", "3").returncode == 2
+
+
+@pytest.mark.parametrize("line", [["sessions", "export", "--all"], ["sessions", "stats"], ["db", "query", "SELECT 1 AS one"], ["db", "check"]])
+def test_what_the_disk_does_not_take_is_a_failure(argosd, line):
+    """/dev/full is what a full disk looks like to who writes to it."""
+    say(argosd, "alpha-1", "hello")
+    wait_until(lambda: sessions(argosd, "list"))
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([BUILD / "argos", "--home", argosd.home, *line], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1 and "could be written" in done.stderr
