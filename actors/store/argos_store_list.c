@@ -124,15 +124,19 @@ argos_store_session_lineage (argos_store_t *self, argos_store_unit_t *unit)
 {
     static const char *const names[] = { "id", "kind", "title", "started_at", "ended_at",
         "message_count" };
-    argos_store_session_t session;
+    const char *owner = argos_store_member (unit->body, "owner");
+    argos_store_session_t session, last;
     char tip[ARGOS_STORE_SESSION_MAX];
     if (!argos_store_session_need (self, unit, &session))
         return false;
     argos_store_session_tip (self, session.id, tip);
+    if (!argos_store_session_find (self, tip, owner, &last))
+        memcpy (tip, session.id, sizeof tip);
     argos_sql_row_t *stmt =
-        argos_store_query (self, ARGOS_SQL_SESSION_UP, "se", (const char *) session.id, "");
+        argos_store_query (self, ARGOS_SQL_SESSION_UP, "see", (const char *) session.id, "", owner);
     json_t *ancestors = s_objects (self, ARGOS_SQL_SESSION_UP, stmt, names, "sssiii");
-    stmt = argos_store_query (self, ARGOS_SQL_SESSION_CHILDREN, "s", (const char *) session.id);
+    stmt = argos_store_query (
+        self, ARGOS_SQL_SESSION_CHILDREN, "se", (const char *) session.id, owner);
     json_t *children = s_objects (self, ARGOS_SQL_SESSION_CHILDREN, stmt, names, "sssiii");
     size_t steps = json_array_size (ancestors);
     const char *root =

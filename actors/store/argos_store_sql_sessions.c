@@ -122,13 +122,13 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         " (?2 IS NULL OR kind = ?2) UNION ALL SELECT p.parent, n + 1 FROM up JOIN sessions p"
         " ON p.id = up.id WHERE p.parent IS NOT NULL AND (?2 IS NULL OR p.kind = ?2) AND n < 100)"
         " SELECT s.id, s.kind, s.title, s.started_at, s.ended_at, s.message_count FROM up"
-        " JOIN sessions s ON s.id = up.id ORDER BY n",
+        " JOIN sessions s ON s.id = up.id WHERE ?3 IS NULL OR s.owner = ?3 ORDER BY n",
     [ARGOS_SQL_SESSION_TIP] = "SELECT id FROM sessions WHERE parent = ?1 AND kind = 'compression'"
                               " ORDER BY end_reason IS 'compression' DESC, ended_at IS NULL DESC,"
                               " last_activity_at DESC, started_at DESC, id DESC LIMIT 1",
     [ARGOS_SQL_SESSION_CHILDREN] =
         "SELECT id, kind, title, started_at, ended_at, message_count FROM sessions"
-        " WHERE parent = ?1 ORDER BY started_at, id LIMIT 100",
+        " WHERE parent = ?1 AND (?2 IS NULL OR owner = ?2) ORDER BY started_at, id LIMIT 100",
     [ARGOS_SQL_SESSION_PLATFORMS] =
         "SELECT platform, count (*), sum (message_count), sum (tool_call_count),"
         " sum (input_tokens), sum (output_tokens), sum (cost_usd), max (last_activity_at)"

@@ -139,10 +139,13 @@ argos_store_title_next (argos_store_t *self, const char *owner, const char *titl
             break;
     }
     argos_store_end (self, ARGOS_SQL_TITLE_NUMBERED);
-    if (newest == 0)
-        memcpy (target, base, strlen (base) + 1);
-    else
+    memcpy (target, base, strlen (base) + 1);
+    //  Where the base had to be cut, other titles have numbers as well
+    for (bool taken = newest > 0; taken && !self->failed; newest++) {
         s_numbered (base, newest + 1, target);
+        taken = argos_store_number (
+            self, 0, ARGOS_SQL_TITLE_TAKEN, "sss", owner, (const char *) target, "");
+    }
 }
 
 //  Whether `other` is folded into the session, at any depth.
@@ -152,7 +155,7 @@ s_is_ancestor (argos_store_t *self, const argos_store_session_t *session, const 
 {
     bool found = false;
     argos_sql_row_t *stmt = argos_store_query (
-        self, ARGOS_SQL_SESSION_UP, "ss", (const char *) session->id, "compression");
+        self, ARGOS_SQL_SESSION_UP, "sse", (const char *) session->id, "compression", "");
     while (stmt && !found) {
         char id[ARGOS_STORE_SESSION_MAX];
         argos_store_text (stmt, 0, id, sizeof id);

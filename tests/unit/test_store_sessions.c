@@ -94,6 +94,18 @@ not_yours_is_not_there (void **state)
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 1);
     assert_int_equal (
         says_write (kit, "session.ensure", "{'id':'abc1','owner':'bob'}"), ARGOS_NOT_FOUND);
+    //  Neither is a relative of another owner
+    says_write (
+        kit, "session.create", "{'id':'bobs','owner':'bob','parent':'abc1','kind':'compression'}");
+    says_read (kit, "session.lineage", "{'id':'bobs','owner':'bob'}");
+    assert_int_equal (json_array_size (s_get (kit, "ancestors")), 0);
+    assert_string_equal (s_text (kit->result, "root"), "bobs");
+    says_read (kit, "session.lineage", "{'id':'abc1','owner':'ann'}");
+    assert_int_equal (json_array_size (s_get (kit, "children")), 0);
+    assert_string_equal (s_text (kit->result, "tip"), "abc1");
+    says_read (kit, "session.lineage", "{'id':'abc1'}");
+    assert_int_equal (json_array_size (s_get (kit, "children")), 1);
+    assert_string_equal (s_text (kit->result, "tip"), "bobs");
     kit_free (kit);
 }
 
@@ -234,6 +246,21 @@ numbers_of_a_lineage_go_on_from_the_greatest (void **state)
         says_read (kit, "session.title", "{'title':'%s'}", cases[i].wish);
         assert_string_equal (s_text (kit->result, "title"), cases[i].next);
     }
+    //  The base is cut, or the number is no longer taken for one: each still has its own
+    char longest[101];
+    memset (longest, 'y', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    says_write (kit, "session.create", "{'id':'l','title':'%s'}", longest);
+    says_write (kit, "session.create", "{'id':'m','title':'u #999998'}");
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal (
+            says_write (kit, "session.branch", "{'id':'l%d','from':'l'}", i), ARGOS_OK);
+        assert_int_equal (
+            says_write (kit, "session.branch", "{'id':'m%d','from':'m'}", i), ARGOS_OK);
+    }
+    memcpy (longest + 96, " #13", 5);
+    assert_string_equal (s_of (kit, "l11", "title"), longest);
+    assert_string_equal (s_of (kit, "m11", "title"), "u #1000010");
     kit->now -= 1000000; //  The clock goes back
     says_write (kit, "session.create", "{'id':'late','title':'t #3'}");
     assert_string_equal (s_found (kit, "t", ""), "s6");
