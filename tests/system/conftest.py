@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from edge import Edge
+from edge import ACTORS, Edge
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("ARGOS_BUILD", ROOT / "build"))
@@ -29,7 +29,8 @@ class Argosd:
 
     placement = PLACEMENT  # "one" while a test runs that is marked own_placement
 
-    def __init__(self, home):
+    def __init__(self, home, agents=2):
+        """agents: how many there are, where there can be more than one (what one remembers, another one has to learn for itself)."""
         self.home = pathlib.Path(home)
         self.process = None
         self.port = None
@@ -39,16 +40,37 @@ class Argosd:
         self.prefix = []  # Words before the command
         self.edge = Edge(home, BUILD, self._say) if self.placement == "nodes" else None
         self.host = self.edge.apart() if self.edge else []  # The same, before those
+        if self.edge:
+            self.edge.agents = f"agent*{agents}"
 
     @property
     def endpoint(self):
         other = self.home / "run" / "broker.endpoint"
         return other.read_text() if other.exists() else f"ipc://{self.home}/run/broker.sock"
 
+    def home_of(self, actor):
+        """The home of the process that has this actor: where it looks for what is its own (prompts, skills, secrets, files of tools)."""
+        if not self.edge or actor not in ACTORS:
+            return self.home
+        self.edge.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.edge.home
+
     @property
     def tools_home(self):
         """The home of the process that has the tools."""
-        return self.edge.home if self.edge else self.home
+        return self.home_of("tools")
+
+    @property
+    def homes(self):
+        """Of all processes: each reads its own settings."""
+        return [self.home, self.edge.home] if self.edge else [self.home]
+
+    def names(self, actor):
+        """Under which names it is known at the broker: one for each that there is."""
+        if not self.edge or actor not in ACTORS:
+            return [actor]
+        count = int(self.edge.agents.partition("*")[2]) if actor == "agent" else 1
+        return [f"{actor}.{number}@edge" for number in range(1, count + 1)] if count > 1 else [f"{actor}@edge"]
 
     @property
     def key(self):
@@ -126,6 +148,27 @@ class Argosd:
         os.kill(self.process.pid, number)
         if self.edge:
             self.edge.signal(number)
+
+    def configure(self, key, value):
+        """Set it in each home, and wait until each process has read it."""
+        for home in self.homes:
+            subprocess.run([BUILD / "argos", "config", "set", key, value, "--home", home], check=True, capture_output=True, timeout=DEADLINE_S)
+        read = self._count_read()
+        processes = 1 + (self._children() if self.placement == "isolate" else 0) + bool(self.edge)
+        subprocess.run([BUILD / "argos", "config", "reload", "--home", self.home], check=True, capture_output=True, timeout=DEADLINE_S)
+        if self.edge:
+            self.edge.signal(signal.SIGHUP)
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._count_read() >= read + processes, DEADLINE_S), self.text()
+
+    def _count_read(self):
+        return sum("event=settings changed=" in (line or "") for line in self.log)
+
+    def _children(self):
+        """How many processes the actors are."""
+        pid = self.process.pid
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return sum(b"--child" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children)
 
     def wait(self, deadline_s=DEADLINE_S):
         """Wait for its end; returns the exit code (negative: the signal that killed it)."""

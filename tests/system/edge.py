@@ -7,13 +7,15 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import subprocess
 import threading
 
-NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api], bind: [ipc, \"tcp://{host}:{port}\"]}}, " \
-        "edge: {{actors: [\"agent*2\", tools, telegram, discord, slack], broker: \"tcp://{host}:{port}\"}}}}\n"
+NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api], bind: [{bind}, \"tcp://{host}:{port}\"]}}, " \
+        "edge: {{actors: [\"{agents}\", tools, telegram, discord, slack], broker: \"tcp://{host}:{port}\"}}}}\n"
+ACTORS = ("agent", "tools", "jobs", "cache", "telegram", "discord", "slack")  # Those of the node
 
 AHEAD_S = 5
 WITHOUT_EDGE = 'mount -t tmpfs none "$0/edge" && exec "$@"'
@@ -42,6 +44,7 @@ class Edge:
         self.host, self.prefix = host, list(prefix)
         self.say = say
         self.nodes = nodes
+        self.agents = "agent*2"
         self.process = None
         self.env = {}
         self.up = threading.Event()
@@ -62,7 +65,9 @@ class Edge:
         settings = self.core_home / "argos.yaml"
         text = settings.read_text() if settings.exists() else ""
         if "nodes: {core:" not in text:
-            text += "\n" + self.nodes.format(host=self.host, port=self.port)
+            bind = re.search(r"^bind: \[(.*)\]$", text, re.MULTILINE)  # A node has addresses of its own
+            nodes = self.nodes.format(host=self.host, port=self.port, agents=self.agents, bind=bind.group(1) if bind else "ipc")
+            text = (text if text.strip() != "{}" else "") + "\n" + nodes
             settings.write_text(text)
         self.home.mkdir(mode=0o700, exist_ok=True)
         (self.home / "argos.yaml").write_text(text)

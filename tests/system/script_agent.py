@@ -19,7 +19,8 @@ class ScriptAgent:
 
     def __init__(self, daemon):
         key = argos(daemon, "keys", "new", "script", "--role", "core")
-        argos(daemon, "peers", "drain", "agent")
+        for name in daemon.names("agent"):
+            argos(daemon, "peers", "drain", name)
         token = json.loads(open(key["file"], encoding="utf-8").read())["token"]
         self.peer = Peer(daemon.endpoint, "agent@script", token)
         self.peer.send({"type": "credit"}, {"messages": 10_000, "bytes": 100_000_000})

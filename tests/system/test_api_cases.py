@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from httpapi import Api, is_error, names
 from httpapi import text_of as text_of_run
 from test_adapter_pyzmq import Peer
@@ -196,7 +196,6 @@ def test_c165_which_addresses_others_can_reach(daemon, host, open_to_others):
         assert daemon.stop() == 0
 
 
-@own_settings
 def test_c169_an_address_that_is_not_here_ends_the_start_with_a_sentence(daemon):
     settings(daemon, "http: {host: 192.0.2.1, allow_cleartext: true}\n")
     daemon.launch()

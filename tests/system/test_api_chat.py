@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from conftest import BUILD, DEADLINE_S, ROOT, own_settings, wait_until
+from conftest import BUILD, DEADLINE_S, ROOT, wait_until
 from httpapi import Api, HTTP, fits, is_error
 
 PATH = "/v1/chat/completions"
@@ -291,7 +291,6 @@ def test_fields_without_effect_are_named(api):
     assert set(headers["X-Argos-Ignored"].split(", ")) >= {"tools", "n"}
 
 
-@own_settings
 def test_c097_silence_is_filled(daemon):
     daemon.home.mkdir(exist_ok=True)
     (daemon.home / "argos.yaml").write_text("http: {keepalive_s: 1}\n")
@@ -302,7 +301,6 @@ def test_c097_silence_is_filled(daemon):
     assert daemon.stop() == 0
 
 
-@own_settings
 def test_c078_c153_the_cap_and_no_key(daemon):
     daemon.home.mkdir(exist_ok=True)
     (daemon.home / "argos.yaml").write_text("http: {max_concurrent_runs: 1}\n")

@@ -9,11 +9,9 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, wait_until
+from conftest import BUILD, wait_until
 from edge import free_port
 from httpapi import Api
-
-one_process = pytest.mark.skipif(PLACEMENT != "one", reason="the socket is handed to argosd itself")
 
 
 def raw(port, data, patience=10):
@@ -152,7 +150,6 @@ def test_c167_c168_a_port_is_free_at_once_and_taken_by_one(daemon, home):
     assert daemon.stop() == 0
 
 
-@one_process
 def test_a_socket_of_systemd_is_served(home):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]

@@ -1,12 +1,10 @@
 """Approvals, clarifies and steering by the id of a run. The agent is played by the test where it has to ask; steering is the real one's."""
 import pytest
 
-from conftest import PLACEMENT, wait_until
+from conftest import wait_until
 from edits import Gate
 from httpapi import UNKNOWN, Api, is_error, names
 from script_agent import ScriptAgent
-
-one_process = pytest.mark.skipif(PLACEMENT != "one", reason="drains the agent by its name")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +25,6 @@ def approve(api, run, choice, **more):
     return api.call("POST", f"/v1/runs/{run}/approval", {"choice": choice, **more})
 
 
-@one_process
 def test_c057_c060_c064_an_approval_by_run_id(stage):
     api, agent = stage
     run, turn, (question,) = asked(api, agent, {"text": "Run it with key sk-abcdefghijklmnopqrstuvwxyz012345?"})
@@ -51,7 +48,6 @@ def test_c057_c060_c064_an_approval_by_run_id(stage):
     is_error(approve(api, run, "once"), 409, "approval_not_active")
 
 
-@one_process
 def test_c056_c058_c059_what_is_no_answer(stage):
     api, agent = stage
     run, turn, (question,) = asked(api, agent, {"options": [{"id": "once", "label": "Once"}, {"id": "deny", "label": "Deny"}]})
@@ -66,7 +62,6 @@ def test_c056_c058_c059_what_is_no_answer(stage):
     agent.finish(again, "well then", [agent.side("question.answer")[1]])
 
 
-@one_process
 def test_c055_two_runs_of_a_session_do_not_answer_each_other(stage):
     """The second one is played by a question of its id: turns of a session come one after the other."""
     api, agent = stage
@@ -80,7 +75,6 @@ def test_c055_two_runs_of_a_session_do_not_answer_each_other(stage):
     agent.finish(agent.lease(other), "done")
 
 
-@one_process
 @pytest.mark.parametrize("choices", [["once", "session", "always", "deny"], ["once", "session", "deny"], ["once", "deny"], ["deny"]])
 def test_c056_the_choices_are_those_of_the_question(stage, choices):
     api, agent = stage
@@ -104,7 +98,6 @@ def test_c062_a_stop_releases_who_waits_for_an_approval(daemon):
     assert daemon.stop() == 0
 
 
-@one_process
 def test_c063_one_question_after_the_other(stage):
     api, agent = stage
     run, turn, _ = asked(api, agent)
@@ -117,7 +110,6 @@ def test_c063_one_question_after_the_other(stage):
     agent.finish(agent.lease(run), "done", [agent.side("question.answer")[1]])
 
 
-@one_process
 def test_all_are_answered_up_to_the_one_that_has_no_such_choice(stage):
     """The second one, which comes last, is put beside the first by hand."""
     api, agent = stage
@@ -135,7 +127,6 @@ def test_all_are_answered_up_to_the_one_that_has_no_such_choice(stage):
     agent.finish(again, "done", [meta, agent.side("question.answer")[1]])
 
 
-@one_process
 def test_a_clarify_is_answered_by_text_or_option(stage):
     api, agent = stage
     run, turn, (question,) = asked(api, agent, {"kind": "clarify", "options": [], "text": "Which colour?"})
@@ -152,7 +143,6 @@ def test_a_clarify_is_answered_by_text_or_option(stage):
     agent.finish(again, "done", [meta])
 
 
-@one_process
 def test_a_chat_can_not_be_asked_and_is_told_at_once(stage):
     api, agent = stage
     answer = api.open("POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], "stream": True})

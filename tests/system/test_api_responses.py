@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from httpapi import HTTP, Api, fits, is_error
 
 PATH = "/v1/responses"
@@ -201,7 +201,6 @@ def test_a_run_goes_on_from_a_response(api):
     is_error(api.call("POST", "/v1/runs", {"input": "x", "previous_response_id": "resp_" + "0" * 28}), 404)
 
 
-@own_settings
 def test_responses_outlive_the_daemon(daemon):
     api = Api(daemon.start())
     first = respond(api, '!tool terminal {"command":"echo hi"}')

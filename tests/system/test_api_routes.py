@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, own_settings
+from conftest import BUILD
 from httpapi import HTTP, UNKNOWN, Api, is_error
 
 
@@ -116,7 +116,6 @@ def test_c160_models(api):
     is_error(api.call("GET", "/v1/models/other"), 404, "model_not_found")
 
 
-@own_settings
 def test_c160_the_name_can_be_set(daemon):
     daemon.home.mkdir(exist_ok=True)
     (daemon.home / "argos.yaml").write_text("http: {model_name: house}\n")

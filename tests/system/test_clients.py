@@ -13,7 +13,7 @@ import threading
 import pytest
 import zmq
 
-from conftest import BUILD, DEADLINE_S, ROOT, own_settings, wait_until
+from conftest import BUILD, DEADLINE_S, ROOT, wait_until
 from edge import free_port
 
 NODE = ROOT / "clients" / "node"
@@ -181,7 +181,7 @@ class Door:
         return None if self.way == "ipc" else self.daemon.home / "keys" / f"{name}.key"
 
 
-@pytest.fixture(params=["ipc", pytest.param("token", marks=own_settings), pytest.param("tcp", marks=own_settings)])
+@pytest.fixture(params=["ipc", "token", "tcp"])
 def door(request, daemon):
     door = Door(daemon, request.param)
     daemon.start()
@@ -189,7 +189,6 @@ def door(request, daemon):
     assert daemon.stop() == 0, daemon.text()
 
 
-@own_settings
 def test_a_wrong_key_is_said_in_time(daemon, driver):
     door = Door(daemon, "tcp")
     daemon.start()

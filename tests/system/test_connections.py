@@ -10,12 +10,10 @@ import pytest
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from conftest import DEADLINE_S, own_settings, wait_until
+from conftest import DEADLINE_S, wait_until
 from edge import free_port
 from test_adapter_pyzmq import Peer, inbound
 from test_security import connected, hear, new_key, welcomed
-
-pytestmark = own_settings
 
 LIMIT = 40
 PART_MAX = 1 << 20

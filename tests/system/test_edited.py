@@ -1,11 +1,8 @@
 """The new text of a message that was said before, and reactions: what the gateway makes of them."""
 import pytest
 
-from conftest import own_settings
 from edits import Events, Gate
 from test_gateway import Chat
-
-pytestmark = own_settings
 
 
 class Editor(Chat):

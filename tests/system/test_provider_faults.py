@@ -12,11 +12,9 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, ROOT, Argosd, open_when_read, own_settings, wait_until
+from conftest import ROOT, Argosd, open_when_read, wait_until
 from test_adapter_pyzmq import Peer, inbound
 from test_hooks import RECORD, heard, hook, reread
-
-pytestmark = own_settings
 
 KEY = "sk-fault-0123456789"
 FINE = "fine, thanks"
@@ -40,7 +38,7 @@ class Faults:
 
 
 class Chat:
-    """A daemon with these settings, and a chat with it."""
+    """A daemon with these settings, and a chat with it. It has one agent: what that one learns of its provider is what this is about."""
 
     arguments = ()
 
@@ -48,7 +46,7 @@ class Chat:
         self.home = tempfile.mkdtemp(prefix="argos-")
         with open(os.path.join(self.home, "argos.yaml"), "w", encoding="utf-8") as file:
             file.write(settings)
-        self.daemon = Argosd(self.home).start(*self.arguments, env={"FAULT_KEY": KEY})
+        self.daemon = Argosd(self.home, agents=1).start(*self.arguments, env={"FAULT_KEY": KEY})
         self.chats = 0
         self.connect()
 
@@ -550,7 +548,6 @@ def test_a_long_conversation_becomes_shorter_by_itself_and_by_command(faults):
     chat.close()
 
 
-@pytest.mark.skipif(PLACEMENT != "one", reason="a child hears of new settings when it hears of them")
 def test_a_turn_keeps_the_settings_that_it_began_with(faults, tmp_path):
     chat = Chat(settings(faults))
     gate = tmp_path / "gate"
@@ -563,8 +560,7 @@ def test_a_turn_keeps_the_settings_that_it_began_with(faults, tmp_path):
     header, body, run_id = chat.message(f"@k_tool $ cat {gate}")
     assert chat.peer.ask(header, body)[0]["type"] == "accepted"
     writer = open_when_read(gate)  # The tool runs
-    for words in (["set", "agent.max_iterations", "1"], ["reload"]):
-        subprocess.run([BUILD / "argos", "config", *words, "--home", chat.home], check=True, capture_output=True)
+    chat.daemon.configure("agent.max_iterations", "1")
     os.close(writer)
     while chat.hear().get("run_id") != run_id:
         pass

@@ -6,10 +6,7 @@ import zlib
 
 import pytest
 
-from conftest import own_settings
 from test_provider_faults import FINE, Chat, Faults, settings
-
-pytestmark = own_settings
 
 
 def png(color):

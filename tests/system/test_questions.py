@@ -1,11 +1,9 @@
 """Questions of a turn as a chat answers them. The agent is played by the test: what ours does with an answer is not what this is about."""
 import pytest
 
-from conftest import PLACEMENT, wait_until
+from conftest import wait_until
 from script_agent import ScriptAgent
 from test_commands import Talk
-
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="drains the agent by its name")
 
 COLOURS = [{"id": "o1", "label": "Red"}, {"id": "o2", "label": "Green"}]
 

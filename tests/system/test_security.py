@@ -12,11 +12,9 @@ import time
 import pytest
 import zmq
 
-from conftest import BUILD, DEADLINE_S, Argosd, own_settings, wait_until
+from conftest import BUILD, DEADLINE_S, Argosd, wait_until
 from edge import free_port
 from test_adapter_pyzmq import Peer, inbound
-
-pytestmark = own_settings
 
 DEAF_MS = 400  # Patience with what must not come
 HALF_OPEN = int(os.environ.get("ARGOS_HALF_OPEN", "1000"))  # tests/dev/halfopen.sh: 10,000
