@@ -3,6 +3,7 @@
 #
 #  A copy of the tree is built once; then each fault is one edit, one build of what it touches and a run of up to 4,000
 #  seeds: ./dev mutants [SEEDS] [PART OF A NAME]. A fault that changes nothing (its line is gone), or does not compile, counts as failed.
+#  With 0 seeds nothing is built: whether each fault still changes a line, which every test run asks.
 
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
@@ -38,11 +39,30 @@ FAULTS=(
     "do not expect|actors/store/argos_store_queue.c|s/s_unexpected (unit, \"the lane is full\")/true/"
     "expire under the holder|actors/store/argos_store_lease.c|s/if (!row\.lease \&\& row\.side \&\&/if (false \&\& row.side \&\&/"
     "send a dead letter again and keep it|actors/store/argos_store_queue.c|s/^    argos_store_run (self, ARGOS_SQL_DEAD_DROP, \"i\", seq);/    (void) seq;/"
-    "forget the deadline of a request|broker/core/argos_request.c|s/^    s_refuse (arg, ARGOS_EXPIRED, NULL);//"
+    "forget the deadline of a request|broker/core/argos_request.c|s/^        s_refuse (request, ARGOS_EXPIRED, NULL);//"
     "answer a request twice|broker/core/argos_request.c|/TRACE_REPLIED/,/s_finish/s/^    s_finish (request);/    if (session->number % 2) s_finish (request);/"
     "give a message up in silence|actors/store/argos_store_lease.c|s/argos_store_bury (self, \&row, argos_err_name (ARGOS_EXPIRED), ans);/argos_store_run (self, ARGOS_SQL_ROW_DROP, \"i\", row.seq);/"
     "count more messages than there were|broker/core/argos_session.c|s/^    session->settled_messages++;/    session->settled_messages += 2;/"
 )
+
+#  split FAULT: its three parts in name, file and expression
+split () {
+    IFS='|' read -r name file expression <<<"${1//||/$'\x01'}"
+    expression=${expression//$'\x01'/||}
+}
+
+if [ "$SEEDS" = 0 ]; then
+    gone=0
+    for fault in "${FAULTS[@]}"; do
+        split "$fault"
+        if sed "$expression" "$file" | cmp -s "$file" -; then
+            echo "$name: $file has no line that this would change"
+            gone=$((gone + 1))
+        fi
+    done
+    echo "$((${#FAULTS[@]} - gone)) passed, $gone failed"
+    exit $((gone > 0))
+fi
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/argos-mutants-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
@@ -70,8 +90,7 @@ say () { printf '%-40s %-38s %s\n' "$1" "$2" "$3"; }
 say "fault" "file" "found"
 
 for fault in "${FAULTS[@]}"; do
-    IFS='|' read -r name file expression <<<"${fault//||/$'\x01'}"
-    expression=${expression//$'\x01'/||}
+    split "$fault"
     if [[ $name != *$ONLY* ]]; then
         continue
     fi
