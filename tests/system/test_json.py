@@ -10,13 +10,12 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, ROOT, Argosd
+from conftest import BUILD, ROOT, Argosd
 from hermes_db import make
 from httpapi import fits
 from test_gateway import Chat
 from test_handoff import Place
 
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="what is printed is the same everywhere")
 FOLDER = ROOT / "schema" / "cli"
 TABLE = json.loads((FOLDER / "commands.json").read_text())["argos"]
 ERROR = {"type": "object", "required": ["error"], "additionalProperties": False, "properties": {"error": {
