@@ -15,7 +15,7 @@ import pytest
 import test_discord
 import test_slack
 import test_telegram
-from conftest import PLACEMENT, Argosd, wait_until
+from conftest import Argosd, wait_until
 from fake_discord import ANA as DISCORD_ANA
 from fake_discord import BOT as DISCORD_BOT
 from fake_discord import CHANNEL as DISCORD_CHANNEL
@@ -30,7 +30,6 @@ from test_gateway import Chat
 from test_handoff import LAST, Handoff, row, said
 
 OWN = "each person has a conversation of his own"
-pytestmark = pytest.mark.skipif(PLACEMENT != "one", reason="where the actors run is no matter of the platforms")
 
 
 class Telegram:

@@ -4,14 +4,12 @@ import time
 
 import pytest
 
-from conftest import own_settings
 from test_cli import argos
 from test_telegram import ANA, GROUP, SERVICE, Person, begin, one, person, ready, settings, telegram, whole  # noqa: F401
 
 from fake_telegram import new_token  # noqa: E402
 from fake_telegram_marks import Refused  # noqa: E402
 
-pytestmark = own_settings
 MARK = "♻️ (this may be a repetition) "
 
 

@@ -8,11 +8,9 @@ import tempfile
 
 import pytest
 
-from conftest import BUILD, PLACEMENT, Argosd
+from conftest import BUILD, Argosd
 from test_handoff import Place
 from tmux import Screen
-
-pytestmark = pytest.mark.skipif(PLACEMENT == "nodes", reason="looks at files of the tools")
 
 
 @pytest.fixture(scope="module")
