@@ -145,11 +145,13 @@ s_say_ready (const argosd_place_t *place, const argosd_home_t *home, const argos
 //  time.
 
 static void
-s_drain (argos_supervisor_t *supervisor, const argosd_reload_t *reload)
+s_drain (argos_supervisor_t *supervisor, argosd_reload_t *reload, bool child)
 {
     int64_t seconds = argos_setting_int (reload->settings, NULL, NULL, "gateway.drain_timeout_s");
     if (seconds <= 0)
         return;
+    if (child)
+        argos_child_spared (reload->run_id, sizeof reload->run_id);
     sd_notifyf (0, "EXTEND_TIMEOUT_USEC=%" PRId64, (seconds + STOP_S) * 1000000);
     bool empty = argos_supervisor_drain (supervisor, (int) seconds * 1000, reload->run_id);
     argos_log (ARGOS_LOG_INFO, NAME, "drained", "left=%s", empty ? "nothing" : "turns");
@@ -194,8 +196,8 @@ s_serve (const argosd_place_t *place, const argosd_home_t *home, const argos_con
     if (!place->child && code != AGAIN)
         sd_notify (0, "STOPPING=1");
     if (signal > 0)
-        s_drain (supervisor, &reload);
-    if (code == EXIT_RESTART && place->core)
+        s_drain (supervisor, &reload, place->child);
+    if (code == EXIT_RESTART && !place->child)
         argosd_restarts_note (home->path);
     if (code == EXIT_FAILURE) {
         const char *why = argosd_actors_reason (actors);

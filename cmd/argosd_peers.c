@@ -368,7 +368,8 @@ argosd_peers_table (argosd_peers_t *self, argos_supervised_t *table, size_t room
                                      : ARGOS_RESTART_ALONE,
             .shutdown_ms = child ? peer->child.grace_ms + CHILD_STOP_MS : STOP_MS,
             .settings = peer->hears,
-            .drains = peer->fn == argos_agent_actor || peer->fn == argos_api_actor };
+            .drains = peer->kind &&
+                      (strcmp (peer->kind, "agent") == 0 || strcmp (peer->kind, "api") == 0) };
     }
     return rows;
 }

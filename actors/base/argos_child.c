@@ -44,6 +44,7 @@ typedef struct {
     char line[LINE_MAX_BYTES + 1];      //  Room for a newline
     bool told;                          //  READY has been said
     bool asked;                         //  $TERM has come
+    bool draining;                      //  DRAIN has come: its end is wanted
     char reason[128];                   //  How it ended
 } child_t;
 
@@ -212,6 +213,29 @@ s_overdue (child_t *self)
     self->due = zclock_mono () + GUARD_MS;
 }
 
+//  Our own program drains when it is told to end; which run it need not wait for lies in the
+//  lifeline before that.
+
+static void
+s_drain (child_t *self, zmsg_t *msg)
+{
+    char *run_id = zmsg_popstr (msg);
+    if (self->stage < STAGE_TERM) {
+        if (run_id && *run_id)
+            send (self->lifeline_fd, run_id, strlen (run_id), MSG_DONTWAIT | MSG_NOSIGNAL);
+        self->draining = true;
+        s_terminate (self);
+    }
+    zstr_free (&run_id);
+}
+
+void
+argos_child_spared (char *run_id, size_t size)
+{
+    ssize_t count = recv (ARGOS_GUARD_FD, run_id, size - 1, MSG_DONTWAIT);
+    run_id[count > 0 ? count : 0] = 0;
+}
+
 static void
 s_take_command (child_t *self)
 {
@@ -219,9 +243,11 @@ s_take_command (child_t *self)
     char *word = msg ? zmsg_popstr (msg) : NULL;
     if (msg && (!word || streq (word, "$TERM")) && !self->asked) {
         self->asked = true;
-        if (self->stage < STAGE_TERM)
+        if (self->stage < STAGE_TERM || self->draining) //  The second signal ends its wait
             s_terminate (self);
     }
+    else if (word && streq (word, ARGOS_ACTOR_DRAIN) && !self->config->command && !self->asked)
+        s_drain (self, msg);
     //  Our own program reads its settings itself; a foreign one is not asked to
     else if (word && streq (word, ARGOS_ACTOR_SETTINGS) && !self->config->command &&
              self->stage == STAGE_RUN)
@@ -268,6 +294,6 @@ argos_child_actor (zsock_t *pipe, void *config)
         argos_log (ARGOS_LOG_ERROR, self.config->name, "child", "reason=\"%s\"", self.reason);
         argos_actor_ready (pipe, false);
     }
-    else if (!self.asked)
+    else if (!self.asked && !self.draining)
         argos_actor_fail (pipe, self.reason);
 }

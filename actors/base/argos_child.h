@@ -2,6 +2,7 @@
 //  adapter.
 //
 //  In:    $TERM: SIGTERM to the child, after grace_ms SIGKILL. SETTINGS: SIGHUP, to our own program
+//         DRAIN run: SIGTERM too, and the end of the thread says that it is over
 //  Out:   READY when the child serves (a line of its log with `ready` in it) or, when no such text
 //  is
 //         named, runs; FAILED reason when it ends by itself
@@ -33,5 +34,9 @@ void argos_child_actor (zsock_t *pipe, void *config);
 //  In a child, before its first thread: take over the lifeline, and die when the parent does.
 //  Returns 0, or -1 when there is no parent any more.
 int argos_child_begin (void);
+
+//  In a child that was told to end: the run that it need not wait for, "" = it waits for all. size
+//  is that of run_id.
+void argos_child_spared (char *run_id, size_t size);
 
 #endif
