@@ -46,10 +46,10 @@ typedef enum {
     WORD_OTHER   //  The descriptor was first
 } word_t;
 
-//  Waits for the first word, or until fd is readable.
+//  Waits for the first word, or until fd is readable. With FAILED, reason is what comes with it.
 
 static word_t
-s_wait_word (zsock_t *pipe, int fd)
+s_wait_word (zsock_t *pipe, int fd, char *reason, size_t size)
 {
     zmq_pollitem_t items[] = { { zsock_resolve (pipe), 0, ZMQ_POLLIN, 0 },
         { NULL, fd, ZMQ_POLLIN, 0 } };
@@ -64,6 +64,9 @@ s_wait_word (zsock_t *pipe, int fd)
         bool gone = zmsg_signal (msg) >= 0;
         bool ready = word && zframe_streq (word, "READY");
         bool failed = word && zframe_streq (word, "FAILED");
+        zframe_t *why = failed ? zmsg_next (msg) : NULL;
+        if (why)
+            snprintf (reason, size, "%.*s", (int) zframe_size (why), (char *) zframe_data (why));
         zmsg_destroy (&msg);
         ARGOS_TAKE ();
         if (ready || failed || gone)
@@ -85,17 +88,20 @@ s_forget (zactor_t **actor_p)
 zactor_t *
 argos_actor_start (const char *name, zactor_fn *fn, void *config)
 {
-    return argos_actor_start_unless (name, fn, config, -1);
+    char reason[1];
+    return argos_actor_start_unless (name, fn, config, -1, reason, sizeof reason);
 }
 
 zactor_t *
-argos_actor_start_unless (const char *name, zactor_fn *fn, void *config, int fd)
+argos_actor_start_unless (
+    const char *name, zactor_fn *fn, void *config, int fd, char *reason, size_t size)
 {
-    assert (name && fn);
+    assert (name && fn && size > 0);
+    *reason = '\0';
     actor_start_t start = { name, fn, config };
     ARGOS_GIVE ();
     zactor_t *actor = zactor_new (s_actor_main, &start);
-    word_t word = actor ? s_wait_word (zactor_sock (actor), fd) : WORD_READY;
+    word_t word = actor ? s_wait_word (zactor_sock (actor), fd, reason, size) : WORD_READY;
     if (word == WORD_GONE)
         s_forget (&actor); //  There is nothing to wait for
     else if (word != WORD_READY)

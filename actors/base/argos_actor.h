@@ -12,8 +12,9 @@
 zactor_t *argos_actor_start (const char *name, zactor_fn *fn, void *config);
 
 //  The same, but gives up when fd becomes readable (which is left as it is): the actor is stopped
-//  and NULL returned. -1 = wait for ever.
-zactor_t *argos_actor_start_unless (const char *name, zactor_fn *fn, void *config, int fd);
+//  and NULL returned. -1 = wait for ever. reason (size bytes) is what it gave with FAILED, else "".
+zactor_t *argos_actor_start_unless (
+    const char *name, zactor_fn *fn, void *config, int fd, char *reason, size_t size);
 
 //  Asks the actor to stop ($TERM, repeated until the pipe takes it) and waits for its thread to
 //  finish. Frees the handle. Returns 0, or -1 when it is still running after timeout_ms.

@@ -154,10 +154,11 @@ argos_supervisor_tell (argos_supervisor_t *self, const char *name, zmsg_t **msg_
 static int
 s_up (argos_supervisor_t *self, row_t *row)
 {
+    char why[160];
     row->restart_at = 0;
     do {
         row->actor = argos_actor_start_unless (
-            row->spec.name, row->spec.fn, row->spec.config, self->signal_fd);
+            row->spec.name, row->spec.fn, row->spec.config, self->signal_fd, why, sizeof why);
         if (row->actor || !s_is_readable (self->signal_fd))
             break;
         self->signal = s_signal (self);
@@ -165,7 +166,8 @@ s_up (argos_supervisor_t *self, row_t *row)
     if (row->actor && row->spec.started && row->spec.started (row->actor, row->spec.config) != 0)
         argos_actor_stop (&row->actor, row->spec.shutdown_ms);
     if (!row->actor) {
-        snprintf (self->reason, sizeof self->reason, "%s can't start", row->spec.name);
+        snprintf (self->reason, sizeof self->reason, "%s can't start%s%s", row->spec.name,
+            *why ? ": " : "", why);
         return -1;
     }
     argos_log (ARGOS_LOG_DEBUG, NAME, "started", "name=%s", row->spec.name);

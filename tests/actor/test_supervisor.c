@@ -17,6 +17,7 @@
 typedef struct {
     char letter;       //  Its letter in the journal
     int fail_starts;   //  It can't start after this many good starts; 0 = it always can
+    const char *why;   //  What it says then
     int fail_runs;     //  So many times it fails as soon as it runs
     bool leave;        //  It fails by leaving without a word
     int end_with;      //  Signal for the process once it has failed so often
@@ -40,7 +41,10 @@ s_actor (zsock_t *pipe, void *args)
     actor_config_t *config = args;
     int starts = ++config->starts;
     if (config->fail_starts && starts > config->fail_starts) {
-        argos_actor_ready (pipe, false);
+        if (config->why)
+            argos_actor_fail (pipe, config->why);
+        else
+            argos_actor_ready (pipe, false);
         return;
     }
     s_note (config->letter);
@@ -124,6 +128,10 @@ who_can_not_start_takes_those_before_down (void **state)
     assert_int_equal (argos_supervisor_start (supervisor, signal_fd), -1);
     assert_string_equal (argos_supervisor_reason (supervisor), "bad can't start");
     assert_string_equal (s_journal, "Aa");
+    bad.why = "the address is taken";
+    assert_int_equal (argos_supervisor_start (supervisor, signal_fd), -1);
+    assert_string_equal (
+        argos_supervisor_reason (supervisor), "bad can't start: the address is taken");
     argos_supervisor_destroy (&supervisor);
     close (signal_fd);
 }

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -93,6 +94,15 @@ def test_a_foreign_adapter_is_started_watched_and_stopped(daemon):
     [second] = wait_until(lambda: [pid for pid in adapter() if pid != first])
     assert daemon.stop() == 0
     assert not pathlib.Path(f"/proc/{second}").exists()
+
+
+def test_an_address_that_is_taken_is_the_reason(daemon):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = "tcp://127.0.0.1:%d" % taken.getsockname()[1]
+        configure(daemon, f"bind: [ipc, \"{address}\"]\n")
+        daemon.launch()
+        assert daemon.wait() == 1
+    assert f"broker can't start: {address} can't be bound: Address already in use" in daemon.text()
 
 
 @pytest.mark.parametrize("text, expected", [
