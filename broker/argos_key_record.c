@@ -25,7 +25,8 @@ argos_key_name_valid (const char *text)
         return false;
     argos_name_base (text, base);
     return strcmp (base, text) == 0 && !argos_access_reserved (text) &&
-           strcmp (text, "server") != 0 && strcmp (text, "operator") != 0;
+           strcmp (text, "server") != 0 && strcmp (text, "operator") != 0 &&
+           strcmp (text, "cmd") != 0 && strcmp (text, "cli") != 0; //  `argos` itself is cmd.PID
 }
 
 //  Copies a string member that fits. Returns false when it is wrong; absent is "" unless needed.

@@ -171,7 +171,9 @@ s_wrong (int folder, const argos_keys_new_t *wanted)
     const char *account = wanted->account ? wanted->account : "";
     if (!argos_key_name_valid (wanted->name))
         return "a name has 1 to 48 of a-z 0-9 . _ -, begins with a letter, does not end in a "
-               "number of its own, and is no actor of the core";
+               "number of its own, and is no actor of the core, nor a name of ours (cmd, cli, "
+               "server, "
+               "operator)";
     if (!argos_name_valid (wanted->role) || strlen (wanted->role) > 32)
         return "a role has a name of a-z 0-9 _ -";
     if (strspn (platform, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen (platform) ||

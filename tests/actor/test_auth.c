@@ -244,6 +244,12 @@ test_names_and_keys_are_not_used_twice (void **state)
     int rc = argos_keys_make (s_folder, &wanted, path, sizeof path, s_reason, sizeof s_reason);
     assert_int_equal (rc, -1);
     assert_non_null (strstr (s_reason, "take another"));
+    static const char *const ours[] = { "cmd", "cli", "store", "gateway.1", "server", "operator" };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        wanted.name = ours[i]; //  It would shut out who bears that name
+        rc = argos_keys_make (s_folder, &wanted, path, sizeof path, s_reason, sizeof s_reason);
+        assert_int_equal (rc, -1);
+    }
     assert_int_equal (argos_keys_revoke (s_folder, "late", 4, s_reason, sizeof s_reason), 0);
     assert_int_equal (argos_keys_revoke (s_folder, "never", 4, s_reason, sizeof s_reason), -1);
     json_t *list = argos_keys_list (s_folder, s_reason, sizeof s_reason);
