@@ -184,6 +184,17 @@ s_owner (const argos_keyring_t *self, const char *name)
     return NULL;
 }
 
+//  Whether a name is that of the account for which our own token was made. It stays with it when a
+//  key is made for another host, or the adapter here would not come back before it has moved.
+
+static bool
+s_is_account (const argos_keyring_key_t *key, const char *name)
+{
+    size_t size = strlen (key->platform);
+    return strncmp (name, key->platform, size) == 0 && name[size] == '.' &&
+           strcmp (name + size + 1, key->account) == 0;
+}
+
 bool
 argos_keyring_may_bear (
     const argos_keyring_t *self, const argos_keyring_key_t *key, const char *name)
@@ -196,5 +207,7 @@ argos_keyring_may_bear (
         return !*key->name || node == key;
     if (key && *key->name)
         return s_owner (self, name) == key;
+    if (key && *key->platform && s_is_account (key, name))
+        return true;
     return !node && !s_owner (self, name);
 }

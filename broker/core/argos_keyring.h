@@ -36,7 +36,8 @@ const argos_keyring_key_t *argos_keyring_of_token (const argos_keyring_t *self, 
 
 //  Whether who shows that key (NULL = none) may be called so. A key may be called what it is called
 //  and what begins with its name and a dot, unless a longer name of a key fits; a key of role core
-//  anything that ends in @ and its name; everybody else what is no key's.
+//  anything that ends in @ and its name; everybody else what is no key's, and a token of this start
+//  its own platform.account.
 bool argos_keyring_may_bear (
     const argos_keyring_t *self, const argos_keyring_key_t *key, const char *name);
 

@@ -245,6 +245,20 @@ test_a_token_is_known_by_its_hash (void **state)
     assert_non_null (key);
     assert_string_equal (key->role, "operator");
     assert_true (argos_keyring_may_bear (ring, key, "anyone"));
+    static const char moving[] =
+        "[{\"name\":\"line.shop\",\"role\":\"adapter\"},{\"name\":\"line\",\"role\":\"client\"}]";
+    argos_keyring_t *ours = argos_keyring_new (
+        "[{\"name\":\"\",\"role\":\"adapter\",\"platform\":\"line\",\"account\":\"shop\",\"token_"
+        "sha256\":"
+        "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"}]");
+    assert_int_equal (argos_keyring_fill (ours, moving, strlen (moving)), 0);
+    const argos_keyring_key_t *shop = argos_keyring_of_token (ours, "abc");
+    assert_true (argos_keyring_may_bear (ours, shop, "line.shop")); //  Until it has moved
+    assert_false (argos_keyring_may_bear (ours, shop, "line.shop.2"));
+    assert_false (argos_keyring_may_bear (ours, shop, "line"));
+    assert_false (argos_keyring_may_bear (ours, shop, "line.shopping"));
+    assert_false (argos_keyring_may_bear (ours, NULL, "line.shop"));
+    argos_keyring_destroy (&ours);
     assert_null (argos_keyring_of_token (ring, "abd"));
     assert_null (argos_keyring_of_token (ring, ""));
     assert_int_equal (argos_keyring_fill (ring, "[]", 2), 0);
