@@ -126,18 +126,22 @@ argosd_peers_foreign (
     while (adapter->env[count])
         count++;
     s_read_token (self, peer, adapter->platform);
-    peer->env = s_env (count + 4);
+    peer->env = s_env (count + 6);
     snprintf (peer->endpoint, sizeof peer->endpoint, "ARGOS_ENDPOINT=%s",
         self->place->broker ? self->place->broker : self->home->endpoint);
     snprintf (peer->account, sizeof peer->account, "ARGOS_NAME=%s.%s", adapter->platform,
         adapter->account);
     snprintf (peer->token, sizeof peer->token, "ARGOS_TOKEN=%s", token);
+    snprintf (peer->only, sizeof peer->only, "ARGOS_PLATFORM=%s", adapter->platform);
+    snprintf (peer->whose, sizeof peer->whose, "ARGOS_ACCOUNT=%s", adapter->account);
     peer->env[0] = peer->endpoint;
     peer->env[1] = peer->account;
     peer->env[2] = peer->token;
+    peer->env[3] = peer->only;
+    peer->env[4] = peer->whose;
     for (size_t i = 0; i < count; i++)
-        peer->env[3 + i] = adapter->env[i];
-    peer->env[3 + count] = peer->secret;
+        peer->env[5 + i] = adapter->env[i];
+    peer->env[5 + count] = peer->secret;
     snprintf (peer->name, sizeof peer->name, "%.20s.%.24s", adapter->platform, adapter->account);
     peer->fn = argos_child_actor;
     peer->child = (argos_child_config_t){

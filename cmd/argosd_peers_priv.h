@@ -37,14 +37,14 @@ typedef struct {
     } config;                           //  Its settings, as a thread
     argos_child_config_t child;         //  Its settings, as a child
     char *words[WORDS_MAX];             //  Command line of a child, ours
-    char only[48];                      //  A word of it
+    char only[48];                      //  A word of it; of a foreign adapter a variable
     char port[16];                      //  .
     const char **env;                   //  Its variables; ours, the strings are not
     char token[ARGOS_TOKEN_MAX + 16];   //  One of them
     char endpoint[PATH_MAX + 32];       //  .
     char account[96];                   //  .
     const argos_platform_t *platform;   //  Of an adapter of ours; NULL = it is none
-    char whose[32];                     //  Its account
+    char whose[48];                     //  Its account; of a foreign adapter a variable
     char *command;                      //  Of a foreign adapter; ours
     char *secret;                       //  Variable with the token of its account; ours, wiped
 } peer_t;

@@ -248,21 +248,24 @@ s_find_endpoint (const char *home, char *endpoint, size_t size)
 //  one), or -1 with a sentence.
 
 static int
-s_find_key (
-    const argos_options_t *options, argos_key_t *key, bool *has_key, char *reason, size_t size)
+s_find_key (const argos_options_t *options, const char *endpoint, argos_key_t *key, bool *has_key,
+    char *reason, size_t size)
 {
     const char *path = options->key_file ? options->key_file : getenv ("ARGOS_KEY");
+    const char *given = getenv ("ARGOS_ENDPOINT"), *token = options->token;
     memset (key, 0, sizeof *key);
     *has_key = path && *path;
     if (*has_key)
         return argos_key_read (key, path, reason, size);
-    if (!options->token || !*options->token)
+    if (!token && endpoint && given && strcmp (endpoint, given) == 0)
+        token = getenv ("ARGOS_TOKEN"); //  argosd gives both together
+    if (!token || !*token)
         return 0;
-    if (strlen (options->token) > ARGOS_TOKEN_MAX) {
+    if (strlen (token) > ARGOS_TOKEN_MAX) {
         snprintf (reason, size, "the token is too long");
         return -1;
     }
-    memcpy (key->token, options->token, strlen (options->token) + 1);
+    memcpy (key->token, token, strlen (token) + 1);
     *has_key = true;
     return 0;
 }
@@ -279,7 +282,7 @@ s_open_peer (argos_t *self, const argos_options_t *options, char *reason, size_t
     bool has_key;
     if (!endpoint && s_find_endpoint (options->home, found, sizeof found) == 0)
         endpoint = found;
-    if (s_find_key (options, &key, &has_key, reason, size) != 0)
+    if (s_find_key (options, endpoint, &key, &has_key, reason, size) != 0)
         return -1;
     argos_peer_config_t config = { .name = name,
         .endpoint = endpoint,

@@ -97,7 +97,8 @@ typedef struct {
     const char *endpoint; //  ipc://... or tcp://host:port; NULL = $ARGOS_ENDPOINT, else of the home
     const char *home;     //  Folder of argosd; NULL = $ARGOS_HOME, else ~/.argos
     const char *key_file; //  What `argos keys new` wrote; NULL = $ARGOS_KEY, else none
-    const char *token;    //  Shown over ipc when there is no key file, NULL = none
+    const char *token;    //  Shown over ipc when there is no key file; NULL = $ARGOS_TOKEN at
+                          //  $ARGOS_ENDPOINT, else none
     argos_handlers_t handlers;
 } argos_options_t; //  Copied
 

@@ -70,6 +70,7 @@ main (int argc, char **argv)
     argos_options_t options = { .handlers = { .ctx = &unanswered, .on_work = s_on_work } };
     char reason[512], service[96], line[4096];
     words[0] = getenv ("ARGOS_PLATFORM") ? getenv ("ARGOS_PLATFORM") : words[0];
+    words[1] = getenv ("ARGOS_ACCOUNT") ? getenv ("ARGOS_ACCOUNT") : words[1];
     for (int i = 1, word = 0; i < argc; i++)
         if (strcmp (argv[i], "--home") == 0 && i + 1 < argc)
             options.home = argv[++i];
@@ -84,8 +85,7 @@ main (int argc, char **argv)
     argos_serve (argos, service, 4, NULL);
     struct pollfd items[] = { { argos_fd (argos), POLLIN, 0 }, { 0, POLLIN, 0 } };
     setvbuf (stdin, NULL, _IONBF, 0); //  So that poll tells of every line
-    bool ended = false;
-    for (int number = 0; !ended || unanswered > 0;) {
+    for (int number = 0, ended = 0; !ended || unanswered > 0;) {
         poll (items, ended ? 1 : 2, -1);
         if (!ended && items[1].revents && !(ended = !fgets (line, sizeof line, stdin))) {
             line[strcspn (line, "\n")] = '\0';

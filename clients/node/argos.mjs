@@ -162,6 +162,8 @@ export class Peer extends EventEmitter {
     this.name = name
     this.endpoint = endpoint ?? findEndpoint(home)
     this.key = key ? readKey(key) : null
+    const here = this.endpoint === process.env.ARGOS_ENDPOINT // argosd gives an adapter of its settings both
+    this.token = this.key ? this.key.token : here ? process.env.ARGOS_TOKEN : undefined
     this.instance = Date.now()
     this.store = null
     this.final = null
@@ -238,7 +240,7 @@ export class Peer extends EventEmitter {
     const held = [...this._leases.values()].map(({ seq, number }) => ({ seq, lease: number }))
     for (const out of this._outs.values()) if (out.kind === 'release') held.push({ seq: out.header.seq, lease: out.header.lease })
     const body = { name: this.name, instance: this.instance, protocol: 1, leases: held }
-    if (this.key?.token && !this.endpoint.startsWith('tcp:')) body.token = this.key.token
+    if (this.token && !this.endpoint.startsWith('tcp:')) body.token = this.token
     this._helloAt = now()
     this._word('hello', body, { id: this._helloId })
     this._later(SILENCE_MS, () => this._lost())

@@ -144,6 +144,8 @@ class Peer:
         self.endpoint = endpoint or find_endpoint(home)
         key = key or os.environ.get("ARGOS_KEY")
         self.key = read_key(key) if key else None
+        here = self.endpoint == os.environ.get("ARGOS_ENDPOINT")  # argosd gives an adapter of its settings both
+        self.token = self.key.get("token") if self.key else os.environ.get("ARGOS_TOKEN") if here else None
         self.instance = int(time.time() * 1000)
         self.store, self.welcome = None, {}
         self.final = None  # The Refused that ended this instance for good
@@ -192,8 +194,8 @@ class Peer:
         held += [(out.header["seq"], out.header["lease"]) for out in self._outs.values() if out.kind == RELEASE]
         body = {"name": self.name, "instance": self.instance, "protocol": 1,
                 "leases": [{"seq": seq, "lease": number} for seq, number in held]}
-        if self.key and self.key.get("token") and not self.endpoint.startswith("tcp:"):
-            body["token"] = self.key["token"]
+        if self.token and not self.endpoint.startswith("tcp:"):
+            body["token"] = self.token
         self._word("hello", body, id=self._hello_id)
 
     def _lost(self):

@@ -5,6 +5,7 @@ And the sample worker and adapter of each language as they are, against the real
 import json
 import os
 import queue
+import shlex
 import shutil
 import signal
 import subprocess
@@ -384,6 +385,25 @@ def test_the_sample_worker(argosd, samples, programs):
     # What can never be done is a dead letter
     client.send("service:echo", "echo.nonsense", {}, id="bad", key="a")
     assert [letter["id"] for letter in wait_until(lambda: dead_letters(argosd))] == ["bad"]
+
+
+@own_settings
+def test_a_sample_adapter_of_the_settings_shows_the_token_it_gets(daemon):
+    """Nobody comes in by ipc without one here: as which account each of them is taken in is that of its token."""
+    commands = {f"echo_{language}": SAMPLES[language][1] for language in SAMPLES if language != "node" or not NODE_MISSING}
+    adapters = {platform: {"command": ["sh", "-c", f"sleep 1000 | {shlex.join(command)}"], "account": "shop"}
+                for platform, command in commands.items()}
+    (daemon.home / "argos.yaml").write_text(f"ipc_roles: []\nadapters: {json.dumps(adapters)}\n")
+    daemon.start()
+
+    def roles():
+        said = subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "--json", "peers"], check=True, stdout=subprocess.PIPE,
+                              timeout=DEADLINE_S)
+        return {peer["name"]: peer["role"] for peer in json.loads(said.stdout)["peers"]}
+
+    wait_until(lambda: commands.keys() <= {name.split(".")[0] for name in roles()})
+    assert {roles()[f"{platform}.shop"] for platform in commands} == {"adapter"}
+    assert daemon.stop() == 0
 
 
 def test_the_sample_adapter(argosd, samples):
