@@ -287,6 +287,20 @@ s_value (sqlite3_stmt *stmt, int column)
     return value ? value : json_null (); //  Also what JSON has no form for
 }
 
+//  A member for the column; when another one has its name, with its number behind it.
+
+static void
+s_set_column (json_t *object, sqlite3_stmt *stmt, int column)
+{
+    char other[NAME_MAX];
+    const char *name = sqlite3_column_name (stmt, column);
+    if (!name || json_object_get (object, name)) {
+        snprintf (other, sizeof other, "%.200s:%d", name ? name : "", column + 1);
+        name = other;
+    }
+    json_object_set_new (object, name, s_value (stmt, column));
+}
+
 static int
 s_rows (sqlite3_stmt *stmt, argos_store_file_row_t *row, void *arg)
 {
@@ -294,7 +308,7 @@ s_rows (sqlite3_stmt *stmt, argos_store_file_row_t *row, void *arg)
     while ((rc = sqlite3_step (stmt)) == SQLITE_ROW) {
         json_t *object = json_object ();
         for (int i = 0; i < sqlite3_column_count (stmt); i++)
-            json_object_set_new (object, sqlite3_column_name (stmt, i), s_value (stmt, i));
+            s_set_column (object, stmt, i);
         row (arg, object);
         json_decref (object);
     }

@@ -116,6 +116,7 @@ def test_looks_change_nothing_and_leave_nothing(argosd, running):
         assert ok(argosd.home, *line)[0]["ok"] is True
     assert ok(argosd.home, "query", "SELECT 1 AS a, 'x' AS b, NULL AS c, x'00ff' AS d, 0.5 AS e") == [
         {"a": 1, "b": "x", "c": None, "d": "00ff", "e": 0.5}]
+    assert ok(argosd.home, "query", "SELECT 1 AS a, 2 AS a, 3 AS b") == [{"a": 1, "a:2": 2, "b": 3}]
     for sql in ["DELETE FROM sessions", "SELECT 1; DELETE FROM sessions", "nonsense", "ATTACH 'x' AS y", ""]:
         result = argos(argosd.home, "db", "query", sql)
         assert result.returncode == 1, sql
