@@ -187,6 +187,11 @@ argos_import_lines (argos_cli_t *cli, FILE *file, int64_t total, argos_import_re
             s_line (&self, text, (size_t) size, number);
         argos_say_db_progress (cli, "import", done, total);
     }
+    if (!self.failed && ferror (file)) {
+        argos_cli_error (
+            cli, CLI_FAILED, "internal", "the file can't be read: %s", strerror (errno));
+        self.failed = true;
+    }
     if (!self.failed && !cli->interrupted)
         s_end_session (&self);
     json_decref (self.session);

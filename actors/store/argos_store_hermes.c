@@ -23,6 +23,7 @@
 #define REASON ARGOS_STORE_HERMES_REASON
 #define SQL_MAX 4096    //  Bytes of a statement that is put together
 #define COPY_SIZE 65536 //  Bytes of a piece of a copy
+#define USAGE_MAX 64    //  Lines of usage of a session
 
 typedef struct {
     sqlite3 *db;                         //  The file, or its copy
@@ -228,22 +229,32 @@ s_messages (hermes_t *self, sqlite3_stmt *stmt, const char *id, int64_t started_
     return -1;
 }
 
-//  The usage rows of a session, new; NULL when the file has none.
+//  Adds the usage rows of a session to list; stmt NULL: the file has none. Returns 0, or -1 with a
+//  reason.
 
-static json_t *
-s_usage (sqlite3_stmt *stmt, const char *id)
+static int
+s_usage (hermes_t *self, sqlite3_stmt *stmt, const char *id, json_t *list)
 {
-    json_t *list = json_array ();
+    int rc = SQLITE_DONE;
     if (stmt) {
         sqlite3_reset (stmt);
         sqlite3_bind_text (stmt, 1, id, -1, SQLITE_STATIC);
-        while (sqlite3_step (stmt) == SQLITE_ROW && json_array_size (list) < 64) {
-            json_t *usage = argos_store_hermes_usage (stmt);
-            if (usage)
-                json_array_append_new (list, usage);
-        }
     }
-    return list;
+    while (stmt && (rc = sqlite3_step (stmt)) == SQLITE_ROW) {
+        json_t *usage = argos_store_hermes_usage (stmt);
+        if (usage && json_array_size (list) == USAGE_MAX) {
+            s_skip (self, "usage", id, "there are more than 64 lines of it");
+            json_decref (usage);
+            return 0;
+        }
+        if (usage)
+            json_array_append_new (list, usage);
+    }
+    if (rc == SQLITE_DONE)
+        return 0;
+    snprintf (
+        self->reason, REASON, "can't read session_model_usage: %.300s", sqlite3_errmsg (self->db));
+    return -1;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -285,7 +296,8 @@ s_sessions (hermes_t *self)
             s_skip (self, "session", id ? id : "", note.why);
         if (!session)
             continue;
-        json_t *list = s_usage (usage, id);
+        json_t *list = json_array ();
+        rc = s_usage (self, usage, id, list);
         if (json_array_size (list) == 0)
             argos_store_hermes_own_usage (rows, list);
         if (json_array_size (list))
@@ -294,12 +306,36 @@ s_sessions (hermes_t *self)
         self->report->sessions++;
         int64_t started_at = json_integer_value (json_object_get (session, "started_at"));
         s_give (self, "session", session);
-        rc = s_messages (self, messages, id, started_at);
+        if (rc == 0)
+            rc = s_messages (self, messages, id, started_at);
     }
     sqlite3_finalize (messages);
     sqlite3_finalize (usage);
     int end = s_done (self, rows, "sessions");
     return rc == 0 ? end : rc;
+}
+
+//  Messages that belong to no session are told of, session by session.
+
+static int
+s_strays (hermes_t *self)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2 (self->db,
+            "SELECT session_id, count (*) FROM messages m WHERE NOT EXISTS"
+            " (SELECT 1 FROM sessions s WHERE s.id = m.session_id) GROUP BY session_id",
+            -1, &stmt, NULL) != SQLITE_OK) {
+        snprintf (self->reason, REASON, "can't read messages: %.300s", sqlite3_errmsg (self->db));
+        return -1;
+    }
+    while (!self->stopped && sqlite3_step (stmt) == SQLITE_ROW) {
+        const char *id = (const char *) sqlite3_column_text (stmt, 0);
+        char why[80];
+        snprintf (why, sizeof why, "%lld of them are of a session that is not there",
+            (long long) sqlite3_column_int64 (stmt, 1));
+        s_skip (self, "messages", id ? id : "", why);
+    }
+    return s_done (self, stmt, "messages");
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -324,13 +360,15 @@ s_entry (hermes_t *self, const char *key, const json_t *entry)
     s_give (self, "route", route);
 }
 
-//  Since schema 23 in a table, before in a file beside the database.
+//  Since schema 23 in a table, before in a file beside the database; of that what the table lacks.
 
 static int
 s_routes (hermes_t *self, const char *path)
 {
     static const char *const columns[] = { "session_key", "entry_json" };
-    if (s_has_table (self, "gateway_routing")) {
+    static const char in_table[] = "SELECT 1 FROM gateway_routing WHERE session_key = ?1";
+    bool table = s_has_table (self, "gateway_routing");
+    if (table) {
         sqlite3_stmt *stmt =
             s_select (self, "gateway_routing", columns, 2, "ORDER BY s.session_key");
         while (stmt && !self->stopped && sqlite3_step (stmt) == SQLITE_ROW) {
@@ -339,7 +377,8 @@ s_routes (hermes_t *self, const char *path)
             s_entry (self, key ? key : "", entry);
             json_decref (entry);
         }
-        return stmt ? s_done (self, stmt, "gateway_routing") : -1;
+        if (!stmt || s_done (self, stmt, "gateway_routing") != 0)
+            return -1;
     }
     const char *slash = strrchr (path, '/'), *key;
     char *name = NULL;
@@ -349,7 +388,7 @@ s_routes (hermes_t *self, const char *path)
     json_t *routes = json_load_file (name, 0, NULL), *entry;
     free (name);
     json_object_foreach (routes, key, entry)
-        if (*key != '_')
+        if (*key != '_' && (!table || s_number (self, 0, in_table, key) != 1))
             s_entry (self, key, entry);
     json_decref (routes);
     return 0;
@@ -383,6 +422,8 @@ argos_store_hermes_read (const char *path, const char *scratch, argos_store_herm
         report->schema = s_number (&self, 0, "SELECT max (version) FROM schema_version", "");
         rc = s_sessions (&self);
     }
+    if (rc == 0)
+        rc = s_strays (&self);
     if (rc == 0)
         rc = s_routes (&self, path);
     sqlite3_close (self.db);

@@ -14,6 +14,7 @@
 #define TITLE_MAX 400         //  Bytes of a title
 #define SMALL_MAX 255         //  Bytes of a name
 #define TIME_MAX 4102444800.0 //  Seconds: a time behind 2100 is none
+#define COUNT_MAX (1LL << 53) //  Of tokens or calls; a greater number is taken for this one
 
 enum {
     S_ID,
@@ -122,11 +123,18 @@ s_set_json (json_t *object, const char *name, sqlite3_stmt *stmt, int column)
 
 //  Counts are not negative; what is no number is none.
 
+static int64_t
+s_count (sqlite3_stmt *stmt, int column)
+{
+    int64_t count = sqlite3_column_int64 (stmt, column);
+    return count < 0 ? 0 : count > COUNT_MAX ? COUNT_MAX : count;
+}
+
 static void
 s_set_count (json_t *object, const char *name, sqlite3_stmt *stmt, int column)
 {
-    int64_t count = sqlite3_column_int64 (stmt, column);
-    if (count > 0)
+    int64_t count = s_count (stmt, column);
+    if (count)
         json_object_set_new (object, name, json_integer (count));
 }
 
@@ -279,12 +287,10 @@ argos_store_hermes_own_usage (sqlite3_stmt *stmt, json_t *list)
     s_set_text (usage, "provider", stmt, S_PROVIDER, 64);
     s_set_text (usage, "base_url", stmt, S_URL, 512);
     s_set_text (usage, "mode", stmt, S_MODE, 64);
-    json_object_set_new (usage, "calls",
-        json_integer (
-            sqlite3_column_int64 (stmt, S_CALLS) > 0 ? sqlite3_column_int64 (stmt, S_CALLS) : 0));
+    json_object_set_new (usage, "calls", json_integer (s_count (stmt, S_CALLS)));
     static const char *const names[] = { "input_tokens", "output_tokens", "cache_read_tokens",
         "cache_write_tokens", "reasoning_tokens" };
-    bool used = sqlite3_column_int64 (stmt, S_CALLS) > 0;
+    bool used = s_count (stmt, S_CALLS) > 0;
     for (int i = 0; i < 5; i++) {
         s_set_count (usage, names[i], stmt, S_INPUT + i);
         used = used || json_object_get (usage, names[i]);
@@ -311,8 +317,7 @@ argos_store_hermes_usage (sqlite3_stmt *stmt)
     json_t *usage = json_object ();
     for (int i = 0; i < 5; i++)
         s_set_text (usage, texts[i], stmt, i, sizes[i]);
-    int64_t calls = sqlite3_column_int64 (stmt, 5);
-    json_object_set_new (usage, "calls", json_integer (calls > 0 ? calls : 0));
+    json_object_set_new (usage, "calls", json_integer (s_count (stmt, 5)));
     for (int i = 0; i < 5; i++)
         s_set_count (usage, counts[i], stmt, 6 + i);
     s_set_cost (usage, "estimated_usd", stmt, 11);
@@ -327,12 +332,13 @@ argos_store_hermes_usage (sqlite3_stmt *stmt)
     return NULL;
 }
 
-//  The texts of a list of parts, and what the others are, as one text, new.
+//  The texts of a list of parts, or of one part, and what the others are, as one text, new.
 
 static json_t *
-s_parts_text (const json_t *parts)
+s_parts_text (json_t *value)
 {
     json_t *text = json_string (""), *part;
+    json_t *parts = json_is_object (value) ? json_pack ("[O]", value) : json_incref (value);
     size_t index;
     json_array_foreach (parts, index, part) {
         const char *said = json_string_value (json_object_get (part, "text"));
@@ -346,6 +352,7 @@ s_parts_text (const json_t *parts)
             text = longer;
         }
     }
+    json_decref (parts);
     return text;
 }
 
@@ -364,9 +371,13 @@ s_content (json_t *message, sqlite3_stmt *stmt, argos_store_hermes_note_t *note)
         return;
     if (size > length && memcmp (bytes, mark, length) == 0) {
         json_t *value = json_loadb (bytes + length, size - length, JSON_DECODE_ANY, NULL);
-        if (value && size <= TEXT_MAX) {
+        if (size <= TEXT_MAX && (json_is_array (value) || json_is_object (value))) {
             json_object_set_new (message, "content", s_parts_text (value));
             json_object_set_new (message, "parts", value);
+            return;
+        }
+        if (size <= TEXT_MAX && json_is_string (value)) {
+            json_object_set_new (message, "content", value);
             return;
         }
         json_decref (value);
@@ -377,11 +388,13 @@ s_content (json_t *message, sqlite3_stmt *stmt, argos_store_hermes_note_t *note)
         message, "content", argos_store_hermes_text (bytes, size, TEXT_MAX, &note->cut));
 }
 
-//  A single call stands for a list of one.
+//  A single call stands for a list of one. What is no list of calls is left out, and told unless it
+//  is empty.
 
 static void
-s_calls (json_t *message, sqlite3_stmt *stmt)
+s_calls (json_t *message, sqlite3_stmt *stmt, argos_store_hermes_note_t *note)
 {
+    bool some = sqlite3_column_bytes (stmt, M_CALLS) > 4; //  Not "", "[]", "{}" or "null"
     s_set_json (message, "tool_calls", stmt, M_CALLS);
     json_t *calls = json_object_get (message, "tool_calls"), *call;
     size_t index;
@@ -392,8 +405,11 @@ s_calls (json_t *message, sqlite3_stmt *stmt)
         json_is_array (calls) && json_array_size (calls) > 0 && json_array_size (calls) <= 128;
     json_array_foreach (calls, index, call)
         good = good && json_is_object (call);
-    if (!good)
-        json_object_del (message, "tool_calls");
+    if (good)
+        return;
+    json_object_del (message, "tool_calls");
+    if (some)
+        note->why = "its tool calls can't be used: it comes without them";
 }
 
 json_t *
@@ -411,7 +427,7 @@ argos_store_hermes_message (sqlite3_stmt *stmt, int64_t started_at, argos_store_
     json_t *message = json_pack (
         "{s:s, s:I}", "role", roles[at], "at", (json_int_t) s_time (stmt, M_TIME, started_at));
     s_content (message, stmt, note);
-    s_calls (message, stmt);
+    s_calls (message, stmt, note);
     s_set_text (message, "tool_call_id", stmt, M_CALL_ID, 128);
     s_set_text (message, "tool_name", stmt, M_TOOL, 64);
     s_set_text (message, "finish_reason", stmt, M_FINISH, 64);

@@ -81,18 +81,17 @@ s_usage (argos_store_t *self, const char *id, const json_t *list)
     }
 }
 
-//  The title as given, or with the next number when it is somebody else's.
+//  The title as given, its beginning when it is too long, or with the next number when it is
+//  somebody else's.
 
 static void
 s_title (argos_store_t *self, const argos_store_session_t *session, const char *given,
     char title[static ARGOS_STORE_TITLE_MAX])
 {
     size_t count;
-    if (!argos_store_title_clean (given, title, &count) || !*title) {
-        *title = 0;
-        return;
-    }
-    if (argos_store_number (self, 0, ARGOS_SQL_TITLE_TAKEN, "sss", (const char *) session->owner,
+    argos_store_title_clean (given, title, &count);
+    if (*title &&
+        argos_store_number (self, 0, ARGOS_SQL_TITLE_TAKEN, "sss", (const char *) session->owner,
             (const char *) title, (const char *) session->id)) {
         char taken[ARGOS_STORE_TITLE_MAX];
         memcpy (taken, title, sizeof taken);

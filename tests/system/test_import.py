@@ -40,7 +40,8 @@ def test_what_hermes_has_kept(argosd, tmp_path, schema):
     why = {(line["what"], line["id"]): line["why"] for line in report["skipped"]}
     assert "id" in why["session", ""] and "longer" in why["message", "tip #8"] and "role" in why["message", "tip #7"]
     assert "not there" in why["route", "lost"] and "JSON" in why["route", "broken"] and "where" in why["route", "nowhere"]
-    assert report["skipped_count"] == len(report["skipped"]) == 6
+    assert "tool calls" in why["message", "tip #6"]
+    assert report["skipped_count"] == len(report["skipped"]) == 7
 
     root = shown(home, "root")
     assert root["session"]["title"] == "Plan" and root["session"]["end_reason"] == "compression" and root["session"]["continued"]
@@ -81,6 +82,39 @@ def test_what_hermes_has_kept(argosd, tmp_path, schema):
     assert lines(home, "sessions", "export", "--all") == state
     assert path.read_bytes() == before and not list(tmp_path.glob("state.db-*"))
     assert not list((home / "run").glob("import.*"))
+
+
+def test_odd_rows_come_as_far_as_they_can(argosd, tmp_path):
+    home, path = argosd.home, hermes_db.make(tmp_path, 30)
+    db = sqlite3.connect(path, isolation_level=None)
+    hermes_db.session(db, "odd", started_at=-5.5, ended_at=1e300, input_tokens=1 << 62, output_tokens=-7, title="z" * 5000)
+    for name in ["twin", "other twin", "third twin"]:
+        hermes_db.session(db, name, title="y" * 100)
+    for content in ["\0json:\"words\"", "\0json:{\"type\":\"text\",\"text\":\"one part\"}", "\0json:7", b"\xffbin", 1.5]:
+        hermes_db.message(db, "odd", "user", content)
+    hermes_db.message(db, "odd", "assistant", "x", tool_calls="[1, 2]")
+    hermes_db.message(db, "nobody's", "user", "lost")
+    hermes_db.insert(db, "session_model_usage", session_id="odd", model="m", api_call_count=1 << 62, input_tokens=1 << 62)
+    for number in range(65):
+        hermes_db.insert(db, "session_model_usage", session_id="twin", model=f"m{number}", api_call_count=1)
+    db.close()
+    #  The table of routes is newer than the file: what it lacks is there
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "sessions.json").write_text(json.dumps({
+        "lost": {"session_id": "odd", "origin": hermes_db.origin("1")}, "more": {"session_id": "odd", "origin": hermes_db.origin("77")}}))
+    dry = brought_in(home, path, "--dry-run")
+    report = brought_in(home, path)
+    assert report == {**dry, "present": 0} and report["sessions"] == 12 and report["messages"] == 16 and report["routes"] == 3
+    why = {(line["what"], line["id"]): line["why"] for line in report["skipped"]}
+    assert "1 of them" in why["messages", "nobody's"] and "64" in why["usage", "twin"]
+    odd = shown(home, "odd")
+    assert odd["session"]["title"] == "z" * 100 and odd["session"]["input_tokens"] == odd["usage"][0]["calls"] == 1 << 53
+    assert odd["session"]["started_at"] == 0 and "ended_at" not in odd["session"]
+    assert [message["content"] for message in loaded(home, "odd")] == ["words", "one part", "7", "\ufffdbin", "1.5", "x"]
+    titles = [shown(home, name)["session"]["title"] for name in ["other twin", "third twin", "twin"]]
+    assert titles == ["y" * 100, "y" * 97 + " #2", "y" * 97 + " #3"]
+    again = brought_in(home, path)
+    assert again["sessions"] == again["messages"] == again["routes"] == 0 and again["present"] == 15
 
 
 def test_a_file_in_use_is_refused_and_a_log_is_read(argosd, tmp_path):
@@ -138,3 +172,5 @@ def test_out_and_in_again(argosd, tmp_path):
     assert shown(home, "uno")["session"]["title"] == "first #3"
     file.write_text("nonsense\n")
     assert argos(home, "sessions", "import", str(file)).returncode == 1
+    unreadable = argos(home, "sessions", "import", str(tmp_path))
+    assert unreadable.returncode == 1 and "directory" in unreadable.stderr
