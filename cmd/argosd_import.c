@@ -59,7 +59,8 @@ argosd_command_import (argos_cli_t *self, int argc, char **argv)
     if (lines && !(import.file = fopen (argv[3], "we")))
         return argos_cli_error (self, CLI_FAILED, "internal", "%s: %s", argv[3], strerror (errno));
     int rc = argos_store_hermes_read (argv[1], scratch, s_line, &import, &report, reason);
-    if (import.file && fclose (import.file) != 0 && rc == 0) {
+    bool lost = import.file && ferror (import.file);
+    if (import.file && (fclose (import.file) != 0 || lost) && rc == 0) {
         snprintf (reason, sizeof reason, "%.300s: %s", argv[3], strerror (errno));
         rc = -1;
     }

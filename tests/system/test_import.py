@@ -2,10 +2,12 @@
 import json
 import shutil
 import sqlite3
+import subprocess
 
 import pytest
 
 import hermes_db
+from conftest import BUILD
 from test_cli import argos
 from test_db import ok as db_ok, talk
 
@@ -136,6 +138,9 @@ def test_a_file_in_use_is_refused_and_a_log_is_read(argosd, tmp_path):
             other.write_text("no database at all, but some text that is long enough to be looked at" * 20)
         result = argos(argosd.home, "import", "hermes", str(other))
         assert result.returncode == 1 and words in result.stderr
+    full = subprocess.run([BUILD / "argosd", "import", "hermes", crashed / "state.db", "--to", "/dev/full", "--home", argosd.home],
+                          capture_output=True, text=True, timeout=60)  # What a full disk is for the lines on their way
+    assert full.returncode == 1 and "No space" in full.stderr
     for line in [[], ["hermes"], ["other", "x"], ["hermes", "a", "b"]]:
         assert argos(argosd.home, "import", *line).returncode == 2
 
