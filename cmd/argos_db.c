@@ -121,8 +121,8 @@ s_compact (argos_cli_t *self)
             before = total;
         }
         argos_say_db_progress (self, "compact", first - free_pages, first);
-        if (last >= 0 && free_pages > last)
-            break; //  The daemon frees faster than that: enough
+        if (last >= 0 && free_pages >= last)
+            break; //  The daemon frees faster than that: enough; or nothing more can be given back
     }
     if (!possible)
         return argos_cli_error (self, CLI_FAILED, "unsupported",

@@ -95,15 +95,23 @@ s_step (argos_store_backup_t *self)
     self->failed = rc != SQLITE_DONE ? rc : closed;
 }
 
-//  The copy has failed: says why, and removes it.
+//  A slice has failed: says why.
+
+static bool
+s_refuse (argos_store_unit_t *unit, int code)
+{
+    return argos_store_refuse (unit->ans,
+        (code & 0xff) == SQLITE_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL, sqlite3_errstr (code));
+}
+
+//  The same of the copy, which is removed.
 
 static bool
 s_failed (argos_store_t *self, argos_store_unit_t *unit)
 {
     int code = self->backup.failed;
     s_stop (&self->backup);
-    return argos_store_refuse (unit->ans,
-        (code & 0xff) == SQLITE_FULL ? ARGOS_NO_SPACE : ARGOS_INTERNAL, sqlite3_errstr (code));
+    return s_refuse (unit, code);
 }
 
 bool
@@ -151,6 +159,10 @@ bool
 argos_store_db_compact (argos_store_t *self, argos_store_unit_t *unit)
 {
     bool possible = s_pragma (self, "PRAGMA auto_vacuum") == 2;
+    int code = self->compact_failed;
+    self->compact_failed = 0;
+    if (code)
+        return s_refuse (unit, code);
     if (possible)
         self->compact_want = (int) argos_store_integer (unit->body, "pages", PAGES_DEFAULT);
     unit->result = json_pack ("{s:I, s:I, s:I, s:b}", "free",
@@ -170,5 +182,6 @@ argos_store_between (argos_store_t *self)
         snprintf (sql, sizeof sql, "PRAGMA incremental_vacuum (%d)", self->compact_want);
         self->compact_want = 0;
         argos_store_exec (self, sql);
+        self->compact_failed = self->failed;
     }
 }

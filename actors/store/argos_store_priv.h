@@ -155,6 +155,7 @@ struct argos_store {
     argos_store_page_t page;     //  Of a transcript
     argos_store_backup_t backup; //  The copy at hand
     int compact_want;            //  Pages to be given back behind this batch
+    int compact_failed;          //  Why the last ones could not be, 0 = they were
     argos_header_t headers[ARGOS_PARTS_MAX]; //  Of the commit at hand
 };
 

@@ -301,6 +301,36 @@ free_pages_go_back (void **state)
     kit_free (kit);
 }
 
+//  A full disk takes no pages back: who asked hears it, instead of asking for ever.
+
+static void
+a_full_disk_can_not_be_compacted (void **state)
+{
+    (void) state;
+    kit_t *kit = fault_kit ();
+    char text[4001];
+    memset (text, 'y', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
+    kit_write (kit, "g", "session.create", "{\"id\":\"t\"}");
+    fault_say (kit, "s", "user", text, 40);
+    fault_say (kit, "t", "user", text, 400);
+    assert_int_equal (kit_write (kit, "g", "session.delete", "{\"id\":\"s\"}"), ARGOS_OK);
+    fault_chores (kit);
+    int64_t unused = kit_number (kit, "PRAGMA freelist_count");
+    assert_true (unused > 8);
+    fault_set (FAULT_FULL, 0, true);
+    assert_int_equal (kit_read (kit, "db.compact", "{\"pages\":8}"), ARGOS_OK);
+    assert_int_equal (kit_read (kit, "db.compact", "{\"pages\":8}"), ARGOS_NO_SPACE);
+    assert_int_equal (kit_number (kit, "PRAGMA freelist_count"), unused);
+    fault_set (FAULT_NONE, 0, false);
+    assert_int_equal (kit_read (kit, "db.compact", "{\"pages\":8}"), ARGOS_OK);
+    assert_int_equal (kit_read (kit, "db.compact", "{\"pages\":8}"), ARGOS_OK);
+    assert_true (kit_number (kit, "PRAGMA freelist_count") < unused);
+    fault_sound (kit);
+    kit_free (kit);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -315,6 +345,7 @@ main (int argc, char **argv)
         cmocka_unit_test (a_batch_is_one_sync),
         cmocka_unit_test (the_log_stays_small),
         cmocka_unit_test (free_pages_go_back),
+        cmocka_unit_test (a_full_disk_can_not_be_compacted),
     };
     if (argc == 3 && strcmp (argv[1], OPEN_ARGUMENT) == 0)
         return s_open_as_other (argv[2]);
