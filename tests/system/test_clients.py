@@ -14,7 +14,7 @@ import threading
 import pytest
 import zmq
 
-from conftest import BUILD, DEADLINE_S, ROOT, wait_until
+from conftest import BUILD, DEADLINE_S, ROOT, own_settings, wait_until
 from edge import free_port
 
 NODE = ROOT / "clients" / "node"
