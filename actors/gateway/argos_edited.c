@@ -44,7 +44,19 @@ s_is_called_off (const argos_gateway_case_t *self, const char *run)
     return false;
 }
 
-//  The turn of the message as it was, if nobody has begun it or called it off; else NULL.
+//  Whether that is the turn of the message as it is now, and nobody has begun it or called it off.
+
+static bool
+s_is_waiting (const argos_gateway_case_t *self, json_t *message, const char *run, const char *edits)
+{
+    const json_t *body = json_object_get (message, "body");
+    const char *id = argos_json_text (message, "id");
+    bool ours = strcmp (id, run) == 0 || strcmp (argos_json_text (body, "edits"), edits) == 0;
+    return ours && body && json_integer_value (json_object_get (message, "attempt")) == 0 &&
+           !json_is_true (json_object_get (message, "side")) && !s_is_called_off (self, id);
+}
+
+//  The turn that waits for the message, made of it or of an edit of it; NULL = there is none.
 
 static const json_t *
 s_waiting (const argos_gateway_case_t *self)
@@ -58,12 +70,8 @@ s_waiting (const argos_gateway_case_t *self)
         return NULL;
     argos_gateway_run (&before, run);
     json_array_foreach (json_object_get (self->fact[ARGOS_FACT_LANE], "messages"), index, message)
-        if (strcmp (argos_json_text (message, "id"), run) == 0)
-            return json_integer_value (json_object_get (message, "attempt")) == 0 &&
-                           !json_is_true (json_object_get (message, "side")) &&
-                           json_object_get (message, "body") && !s_is_called_off (self, run)
-                       ? message
-                       : NULL;
+        if (s_is_waiting (self, message, run, before.id))
+            return message;
     return NULL;
 }
 

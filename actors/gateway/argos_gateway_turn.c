@@ -246,7 +246,8 @@ json_t *
 argos_gateway_turn_new (
     const argos_gateway_case_t *self, const char *run, const char *session, const char *text)
 {
-    static const char *const copied[] = { "source", "history", "model", "sampling", "attachments" };
+    static const char *const copied[] = { "source", "history", "model", "sampling", "attachments",
+        "edits" };
     char service[ARGOS_NAME_MAX + 1], key[ARGOS_ROUTE_KEY_MAX + 1];
     json_t *body =
         json_pack ("{s:s, s:s, s:s}", "run_id", run, "session_id", session, "text", text);

@@ -35,7 +35,7 @@ def test_a_message_that_waits_is_answered_as_it_is_now(stage):
     chat.edit("new words", 2)
     told = events.next()
     assert told["event"] == "message:edited" and told["message"] == "new words" and told["message_id"].startswith("2") and told["run_id"]
-    chat.edit("new words", 2, mark="again")  # That turn waits under another id: this one is about the message as it was
+    chat.edit("new words", 2, mark="again")  # The same text: that turn keeps its place
     assert "run_id" not in events.next()
     gate.open()
     answers = [chat.hear()["text"] for _ in range(3)]
@@ -43,6 +43,27 @@ def test_a_message_that_waits_is_answered_as_it_is_now(stage):
     assert chat.run(told["run_id"])["state"] == "completed"
     chat.say("end", 4)
     assert chat.hear()["text"] == "You said: end"
+
+
+def test_of_several_edits_the_last_one_is_answered_once(stage):
+    chat, gate, events = stage
+    chat.say(gate.words, 1)
+    gate.stands()
+    chat.say("first", 2)
+    runs = []
+    for text in ("second", "third", "first", "fourth"):
+        chat.edit(text, 2, mark=str(len(runs)))
+        runs.append(events.next()["run_id"])
+    chat.edit("fourth", 2, mark="preview")
+    assert "run_id" not in events.next()
+    gate.open()
+    assert "opened" in chat.hear()["text"]
+    assert chat.hear()["text"] == "You said: fourth"
+    chat.edit("fifth", 2)
+    assert "run_id" not in events.next()
+    chat.say("end", 3)
+    assert chat.hear()["text"] == "You said: end"
+    assert [chat.run(run)["state"] for run in runs] == ["cancelled"] * 3 + ["completed"]
 
 
 def test_what_has_begun_or_is_over_stays_as_it_is(stage):
