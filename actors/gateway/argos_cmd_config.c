@@ -4,6 +4,7 @@
 //  Invariant: a setting is one record of its chat, changed as it was read. Pure.
 
 #include "argos_cmd.h"
+#include "argos_home.h"
 #include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_say.h"
@@ -113,8 +114,8 @@ argos_cmd_sethome (const argos_gateway_case_t *gateway, const char *arguments, j
     const char *platform = argos_json_text (source, "platform");
     (void) arguments;
     argos_parts_store_new (parts, "record.put",
-        json_pack (
-            "{s:s, s:s, s:{s:O}}", "space", "home", "key", platform, "value", "source", source));
+        json_pack ("{s:s, s:s, s:o}", "space", "home", "key", platform, "value",
+            argos_home_value (gateway->policy->config, source)));
     argos_cmd_say (gateway, parts, SAY_HOME_SET, platform);
     s_write_home (gateway, source, parts);
 }

@@ -8,6 +8,7 @@
 
 #include "argos_gateway.h"
 #include "argos_header.h"
+#include "argos_home.h"
 #include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_reply.h"
@@ -91,7 +92,9 @@ argos_channels_answer (
     json_decref (channels);
     json_t *homes = json_array ();
     json_array_foreach (json_object_get (self->read[0], "records"), index, record)
-        json_array_append (homes, json_object_get (json_object_get (record, "value"), "source"));
+        json_array_append_new (
+            homes, argos_home (self->policy->config, argos_json_text (record, "key"),
+                       json_object_get (record, "value")));
     *ret_reply =
         json_pack ("{s:o, s:o, s:o}", "channels", list, "aliases", aliases, "homes", homes);
     return ARGOS_OK;

@@ -6,6 +6,7 @@
 #include "argos_target.h"
 
 #include "argos_header.h"
+#include "argos_home.h"
 #include "argos_json_get.h"
 #include "argos_parts.h"
 #include "argos_platform.h"
@@ -205,53 +206,28 @@ s_record (const json_t *records, const char *key)
     return NULL;
 }
 
-//  A setting that is a text or a whole number.
-
-static const char *
-s_id (const json_t *value, char *target, size_t size)
-{
-    if (json_is_integer (value))
-        snprintf (target, size, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
-    else
-        snprintf (target, size, "%s", json_is_string (value) ? json_string_value (value) : "");
-    return target;
-}
-
-//  The home of a platform: what /sethome has said, else the settings. New, NULL = it has none.
+//  The home of a platform, new; NULL = it has none. What has spoken there says more of it than the
+//  settings.
 
 static json_t *
 s_home (const s_search_t *self, const char *platform)
 {
-    char chat[WORD_MAX + 1], thread[WORD_MAX + 1];
-    json_t *said = json_object_get (s_record (self->book->homes, platform), "source");
-    if (said)
-        return json_copy (said);
-    s_id (argos_setting (self->book->config, platform, NULL, "home_channel.chat_id"), chat,
-        sizeof chat);
-    s_id (argos_setting (self->book->config, platform, NULL, "home_channel.thread_id"), thread,
-        sizeof thread);
-    if (!*chat)
-        return NULL;
-    json_t *made =
-        json_pack ("{s:s, s:s, s:s}", "platform", platform, "account", ACCOUNT, "chat_id", chat);
-    if (*thread)
-        json_object_set_new (made, "thread_id", json_string (thread));
-    const char *name = argos_setting_text (self->book->config, platform, NULL, "home_channel.name");
-    if (name && *name)
-        json_object_set_new (made, "chat_name", json_string (name));
-    //  What has spoken there says more of it
+    json_t *home =
+        argos_home (self->book->config, platform, s_record (self->book->homes, platform));
+    if (!home || json_object_get (home, "account"))
+        return home;
+    json_object_set_new (home, "account", json_string (ACCOUNT));
     size_t index;
     json_t *record;
     json_array_foreach (self->book->channels, index, record) {
         json_t *source = json_object_get (json_object_get (record, "value"), "source");
         if (strcmp (argos_json_text (source, "platform"), platform) == 0 &&
-            strcmp (argos_json_text (source, "chat_id"), chat) == 0 &&
-            strcmp (argos_json_text (source, "thread_id"), thread) == 0) {
-            json_decref (made);
+            argos_home_same (source, home)) {
+            json_decref (home);
             return json_copy (source);
         }
     }
-    return made;
+    return home;
 }
 
 //  Adds the homes of all platforms, or the first of them. Returns how many.

@@ -6,8 +6,8 @@
 #include "argos_handoff.h"
 
 #include "argos_header.h"
+#include "argos_home.h"
 #include "argos_json_get.h"
-#include "argos_setting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,41 +19,14 @@
 //  ------------------------------------------------------------------------------------------------
 //  Where to
 
-//  The home as the settings have it; ids may be written as numbers there.
-
-static json_t *
-s_configured (const argos_handoff_case_t *self, const char *platform)
-{
-    static const char *const names[][2] = { { "chat_id", "chat_id" }, { "thread_id", "thread_id" },
-        { "name", "chat_name" } };
-    const json_t *home = argos_setting (self->settings, platform, NULL, "home_channel");
-    if (!json_object_get (home, "chat_id"))
-        return NULL;
-    json_t *place = json_pack ("{s:s}", "platform", platform);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const json_t *value = json_object_get (home, names[i][0]);
-        if (json_is_integer (value))
-            json_object_set_new (place, names[i][1],
-                json_sprintf ("%" JSON_INTEGER_FORMAT, json_integer_value (value)));
-        else if (json_is_string (value))
-            json_object_set_new (place, names[i][1], json_string (json_string_value (value)));
-    }
-    return place;
-}
-
 json_t *
 argos_handoff_place (const argos_handoff_case_t *self, char reason[static ARGOS_HANDOFF_TEXT_SIZE])
 {
     const char *platform = argos_json_text (self->row, "platform"),
                *target = argos_json_text (self->row, "target");
-    const json_t *home = json_object_get (json_object_get (self->home, "value"), "source");
-    json_t *place = NULL;
-    if (*target)
-        place = json_pack ("{s:s, s:s}", "platform", platform, "chat_id", target);
-    else if (*argos_json_text (home, "chat_id"))
-        place = json_deep_copy (home);
-    else
-        place = s_configured (self, platform);
+    json_t *place =
+        *target ? json_pack ("{s:s, s:s}", "platform", platform, "chat_id", target)
+                : argos_home (self->settings, platform, json_object_get (self->home, "value"));
     if (!place)
         snprintf (reason, ARGOS_HANDOFF_TEXT_SIZE,
             "no home channel is configured for %s: say /sethome in the chat that is to be it",

@@ -136,5 +136,31 @@ def test_sethome_writes_local_yaml(argosd):
     chat.peer.close()
 
 
+@own_settings
+def test_who_says_last_where_the_home_is_wins(daemon):
+    """/sethome over the environment, a setting of later over /sethome."""
+    def home():
+        command = [str(BUILD / "argos"), "channels", "--home", str(daemon.home), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=Argosd.clean_env())
+        (found,) = json.loads(done.stdout)["homes"]
+        return found["chat_id"]
+
+    (daemon.home / "argos.yaml").write_text("platforms: {test: {}}\n")
+    daemon.start(env={"TEST_HOME_CHANNEL": "-5"})
+    chat = Chat(daemon)
+    assert "✅ Home channel set" in chat.ask("/sethome")["text"] and home() == "42"
+    local = daemon.home / "local.yaml"
+    wait_until(lambda: local.exists() and '"42"' in local.read_text())
+    chat.peer.close()
+    for env, expected in ({"TEST_HOME_CHANNEL": "-6"}, "-6"), (None, "42"):
+        daemon.stop()
+        daemon.start(env=env)
+        assert home() == expected
+    assert argos(daemon.home, "set", "platforms.test.home_channel.chat_id", "-7")[0] == 0
+    assert argos(daemon.home, "reload")[0] == 0
+    assert home() == "-7"
+    assert daemon.stop() == 0
+
+
 def test_reload_without_a_daemon_says_so(home):
     assert argos(home, "reload")[0] == 69

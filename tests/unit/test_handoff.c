@@ -39,7 +39,7 @@ static const struct {
     { "{'platform':'slack'}", HOME ("{'platform':'slack','account':'a','chat_id':'C1'}"), "{}",
         "C1", "" },
     { "{'platform':'slack'}", HOME ("{'platform':'slack','chat_id':'C1'}"),
-        "{'platforms':{'slack':{'home_channel':{'chat_id':'C2'}}}}", "C1", "" },
+        "{'platforms':{'slack':{'home_channel':{'chat_id':'C2'}}}}", "C2", "" },
     { "{'platform':'slack'}", "{}",
         "{'platforms':{'slack':{'home_channel':{'chat_id':-100,'thread_id':7}}}}", "-100", "7" },
     { "{'platform':'slack','target':'C9'}", HOME ("{'platform':'slack','chat_id':'C1'}"), "{}",
