@@ -19,6 +19,7 @@
 #define S_ROW 64          //  Bytes that the server library keeps for a header
 #define S_ANSWER 2048     //  Bytes of the head of any answer
 #define S_ANSWER_MIN 1024 //  Of one that refuses, with all that is fixed
+#define S_ANSWER_BARE 512 //  Of one that refuses, with nothing else
 
 //  --------------------------------------------------------------------------
 //  Framing
@@ -121,7 +122,24 @@ s_has_room (argos_http_req_t *req, const s_framing_t *framing, const char *metho
     size_t used = framing->end ? (size_t) (framing->end - method) : 0;
     used += rows * S_ROW + framing->cookies;
     req->bare = used > ARGOS_HTTP_POOL - S_ANSWER_MIN;
+    req->cramped = used > ARGOS_HTTP_POOL - S_ANSWER_BARE;
     return used <= ARGOS_HTTP_POOL - S_ANSWER;
+}
+
+//  Refuses the head, and closes.
+
+static bool
+s_refuse (argos_http_req_t *req, unsigned status, const char *code, const char *message)
+{
+    argos_http_conn_t *conn = argos_http_conn_of (req->connection);
+    if (req->cramped && conn && !req->http->tls) {
+        argos_http_refuse (conn, status, code, message);
+        req->answered = true;
+        return false;
+    }
+    argos_http_set (req, MHD_HTTP_HEADER_CONNECTION, "close");
+    argos_http_error (req, status, "invalid_request_error", code, NULL, message);
+    return false;
 }
 
 bool
@@ -136,20 +154,13 @@ argos_http_check_framing (argos_http_req_t *req, const char *method, const char 
     unsigned codings = framing.singles[S_CODING], lengths = framing.singles[S_LENGTH];
     bool good = !framing.bad && s_is_token (method) && lengths + codings <= 1 &&
                 (http11 || (req->http10 && !codings));
-    if (room && good && !req->too_long)
-        return true;
-    argos_http_set (req, MHD_HTTP_HEADER_CONNECTION, "close");
     if (!good)
-        argos_http_error (req, 400, "invalid_request_error",
-            lengths ? "invalid_content_length" : NULL, NULL,
+        return s_refuse (req, 400, lengths ? "invalid_content_length" : NULL,
             "The head of the request is malformed or ambiguous.");
-    else if (req->too_long)
-        argos_http_error (req, 414, "invalid_request_error", "target_too_long", NULL,
+    if (req->too_long)
+        return s_refuse (req, 414, "target_too_long",
             "The path with its query is longer than 4096 bytes, or has more than 32 arguments.");
-    else
-        argos_http_error (req, 431, "invalid_request_error", "head_too_large", NULL,
-            "The head of the request is larger than about 6000 bytes.");
-    return false;
+    return room || s_refuse (req, 431, ARGOS_HTTP_TOO_LARGE);
 }
 
 //  --------------------------------------------------------------------------

@@ -51,6 +51,19 @@ s_new (argos_http_t *http, int fd)
     return self;
 }
 
+//  The server library tells nobody of a request that it could not look at, for want of memory; and
+//  it has answered nothing, for the same reason.
+
+static void
+s_end (argos_http_conn_t *self)
+{
+    s_leave (self);
+    if (self->req)
+        argos_http_refuse (self, 431, ARGOS_HTTP_TOO_LARGE);
+    argos_http_req_destroy (&self->req);
+    free (self);
+}
+
 void
 argos_http_conn_notify (void *cls, struct MHD_Connection *connection, void **socket_context,
     enum MHD_ConnectionNotificationCode code)
@@ -58,8 +71,7 @@ argos_http_conn_notify (void *cls, struct MHD_Connection *connection, void **soc
     argos_http_conn_t *self = *socket_context;
     if (code != MHD_CONNECTION_NOTIFY_STARTED) {
         if (self)
-            s_leave (self);
-        free (self);
+            s_end (self);
         *socket_context = NULL;
         return;
     }

@@ -11,6 +11,10 @@
 
 #define ARGOS_HTTP_EXTRA_MAX 8 //  Further headers of one answer
 
+//  Code and sentence of a 431
+#define ARGOS_HTTP_TOO_LARGE                                                                       \
+    "head_too_large", "The head of the request is larger than about 6000 bytes."
+
 //  What a connection has to finish in a time
 
 typedef enum {
@@ -21,10 +25,11 @@ typedef enum {
 } argos_http_wait_t;
 
 typedef struct argos_http_conn {
-    argos_http_t *http;                  //  Owner
-    int fd;                              //  Socket
-    argos_http_wait_t wait;              //  What it has to finish
-    int64_t due;                         //  Monotonic msec
+    argos_http_t *http;     //  Owner
+    int fd;                 //  Socket
+    argos_http_wait_t wait; //  What it has to finish
+    int64_t due;            //  Monotonic msec
+    argos_http_req_t *req;  //  Of which the server library has to tell the end, or NULL
     struct argos_http_conn *prev, *next; //  Those that have to finish the same
 } argos_http_conn_t;
 
@@ -56,6 +61,7 @@ struct argos_http_req {
     unsigned status;               //  Its status
     bool too_long;                 //  Its target is
     bool bare;                     //  Nothing is left for more than the answer itself
+    bool cramped;                  //  Nor for that
     bool begun;                    //  Its head has been looked at
     bool answered;                 //  The answer is made
     bool called;                   //  The handler has been called
@@ -112,6 +118,14 @@ enum MHD_Result argos_http_req_access (void *cls, struct MHD_Connection *connect
     void **req_p);
 void argos_http_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
     enum MHD_RequestTerminationCode code);
+
+//  Ends it; the server library has forgotten it.
+void argos_http_req_destroy (argos_http_req_t **self_p);
+
+//  argos_http_reply.c: writes an error to the socket, past the server library, which has no memory
+//  left for it and closes next. Nothing over TLS.
+void argos_http_refuse (
+    const argos_http_conn_t *conn, unsigned status, const char *code, const char *message);
 
 //  argos_http_target.c: take the target of the first line, as it was sent: path and param are set,
 //  or too_long.

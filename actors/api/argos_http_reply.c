@@ -16,6 +16,7 @@
 #include <utlist.h>
 
 #define S_BLOCK_CHUNKED 64  //  Not used by chunked answers, which fill the connection's own memory
+#define S_REFUSAL 512       //  Bytes of an answer past the server library
 #define S_SEND_BUFFER 65536 //  Bytes of a stream that the kernel keeps for who does not take them
 #define S_BLOCK_PLAIN 2048  //  Bytes asked for at once when the client speaks HTTP/1.0
 
@@ -117,13 +118,38 @@ argos_http_text (argos_http_req_t *req, unsigned status, const char *content_typ
     s_answer (req, status, response);
 }
 
+static json_t *
+s_error (const char *type, const char *code, const char *param, const char *message)
+{
+    return json_pack ("{s:{s:s,s:s,s:s?,s:s?}}", "error", "message", message, "type", type, "param",
+        param, "code", code);
+}
+
 void
 argos_http_error (argos_http_req_t *req, unsigned status, const char *type, const char *code,
     const char *param, const char *message)
 {
-    argos_http_json (req, status,
-        json_pack ("{s:{s:s,s:s,s:s?,s:s?}}", "error", "message", message, "type", type, "param",
-            param, "code", code));
+    argos_http_json (req, status, s_error (type, code, param, message));
+}
+
+void
+argos_http_refuse (
+    const argos_http_conn_t *conn, unsigned status, const char *code, const char *message)
+{
+    char answer[S_REFUSAL];
+    json_t *body = s_error ("invalid_request_error", code, NULL, message);
+    char *text = json_dumps (body, JSON_COMPACT);
+    json_decref (body);
+    if (!text)
+        return;
+    int size = snprintf (answer, sizeof answer,
+        "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        status, MHD_get_reason_phrase_for (status), strlen (text), text);
+    if (!conn->http->tls && size > 0 && (size_t) size < sizeof answer)
+        (void) send (conn->fd, answer, (size_t) size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    conn->http->counts[conn->http->route_count][status / 100 % 6]++;
+    free (text);
 }
 
 enum MHD_Result

@@ -21,11 +21,14 @@ void *
 argos_http_req_new (void *cls, const char *target, struct MHD_Connection *connection)
 {
     argos_http_req_t *req = calloc (1, sizeof *req);
+    argos_http_conn_t *conn = argos_http_conn_of (connection);
     if (!req)
         return NULL;
     req->http = cls;
     req->connection = connection;
     req->hangup.fd = -1;
+    if (conn)
+        conn->req = req;
     argos_http_target (req, target);
     return req;
 }
@@ -39,25 +42,34 @@ s_drop_extra (argos_http_req_t *req)
 }
 
 void
+argos_http_req_destroy (argos_http_req_t **self_p)
+{
+    argos_http_req_t *self = *self_p;
+    if (!self)
+        return;
+    *self_p = NULL;
+    argos_http_look_away (self->http, &self->hangup);
+    if (self->suspended)
+        DL_DELETE (self->http->waiting, self);
+    if (self->response)
+        MHD_destroy_response (self->response);
+    s_drop_extra (self);
+    free (self->param);
+    free (self->body);
+    free (self);
+}
+
+void
 argos_http_req_completed (void *cls, struct MHD_Connection *connection, void **req_p,
     enum MHD_RequestTerminationCode code)
 {
     (void) cls;
     (void) code;
-    argos_http_req_t *req = *req_p;
-    argos_http_conn_wait (argos_http_conn_of (connection), ARGOS_HTTP_NEXT_HEAD);
-    if (!req)
-        return;
-    *req_p = NULL;
-    argos_http_look_away (req->http, &req->hangup);
-    if (req->suspended)
-        DL_DELETE (req->http->waiting, req);
-    if (req->response)
-        MHD_destroy_response (req->response);
-    s_drop_extra (req);
-    free (req->param);
-    free (req->body);
-    free (req);
+    argos_http_conn_t *conn = argos_http_conn_of (connection);
+    argos_http_conn_wait (conn, ARGOS_HTTP_NEXT_HEAD);
+    if (conn)
+        conn->req = NULL;
+    argos_http_req_destroy ((argos_http_req_t **) req_p);
 }
 
 //  --------------------------------------------------------------------------

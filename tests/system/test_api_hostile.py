@@ -169,16 +169,17 @@ def test_a_head_of_any_size_gets_an_answer_at_once(api):
             found.append((size, answer[9:12].decode(), answer))
         return found
 
-    sizes = [*range(100, 7400, 300), 8200, 9000]  # Just below 8 KiB no answer finds room
+    sizes = [*range(100, 7400, 300), *range(7400, 8300, 25), 9000]  # Just below 8 KiB the answer is written past the server library
     for size, status, answer in answers(sizes, lambda n: head(api, "X: " + "a" * n)):
         assert status == ("200" if size < 5600 else "431"), size
-        assert status == "200" or size > 8000 or error_of(answer) == "head_too_large"
-    for size, status, answer in answers(range(10, 200, 13), lambda n: head(api, *[f"X{i}: {i}" for i in range(n)])):
+        assert status == "200" or size > 7700 or error_of(answer) == "head_too_large"
+    for size, status, answer in answers([*range(10, 100, 13), *range(100, 112), 150], lambda n: head(api, *[f"X{i}: {i}" for i in range(n)])):
         assert status == ("200" if size < 80 else "431"), size
     for size, status, answer in answers(sizes, lambda n: head(api, first=f"GET /v1/models?{'a' * n} HTTP/1.1")):
-        assert status == ("200" if size < 4080 else "414"), size
-        assert status == "200" or size > 8000 or error_of(answer) == "target_too_long"
+        assert status == ("200" if size < 4080 else "414") or size > 7800 and status == "431", size
+        assert status == "200" or size > 7700 or error_of(answer) == "target_too_long"
     for size, status, _ in answers([1, 32, 33, 100, 500, 2000], lambda n: head(api, first=f"GET /v1/models?{'&'.join('a' * n)} HTTP/1.1")):
         assert status == ("200" if size <= 32 else "414"), size
-    cookies = head(api, "Cookie: " + "; ".join(f"name{i}=value{i}" for i in range(60)))
-    assert raw(api.daemon.port, cookies).startswith(b"HTTP/1.1 200 "), "those of all pages of this host"
+    for size, status, answer in answers(range(40, 130, 5), lambda n: head(api, "Cookie: " + "; ".join(f"name{i}=value{i}" for i in range(n)))):
+        assert status == ("200" if size < 65 else "431"), size
+        assert status == "200" or error_of(answer) == "head_too_large"
