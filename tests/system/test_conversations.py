@@ -122,6 +122,15 @@ def test_one_of_a_shared_thread_does_not_end_what_another_has_asked_for(begin):
     assert room.session(slow) == room.session(other) == room.session(last)
 
 
+@pytest.mark.conversation("somebody else stops a busy thread")
+def test_one_of_a_shared_thread_may_stop_what_another_has_asked_for(room):
+    slow = room.say("!slow 4000", kind="thread", thread="1", user_name="")
+    wait_until(lambda: (room.run(slow) or {}).get("state") == "running")
+    room.say("/stop", user="bob", kind="thread", thread="1")
+    assert "Stopped" in room.notice()["text"]
+    wait_until(lambda: room.run(slow)["state"] == "cancelled")
+
+
 COUNT = 50
 
 
