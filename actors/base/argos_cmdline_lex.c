@@ -26,85 +26,6 @@ s_peek (const cmdline_text_t *self, size_t ahead)
     return self->data[self->at + ahead];
 }
 
-static void
-s_add_word (cmdline_text_t *self, const char *text, size_t size)
-{
-    if (self->count == CMDLINE_WORDS) {
-        self->state->out->overflow = true;
-        return;
-    }
-    cmdline_word_t *word = &self->words[self->count++];
-    word->text = strndup (text, size);
-    if (!word->text)
-        abort ();
-    word->quoted = self->quoted;
-    word->sign = self->sign;
-    self->sign = 0;
-}
-
-//  The brace behind open that closes it, with at least one comma at its level; 0 = none.
-
-static size_t
-s_brace_end (const char *text, size_t open)
-{
-    int depth = 0;
-    bool comma = false;
-    for (size_t i = open; text[i]; i++) {
-        if (text[i] == '{')
-            depth++;
-        else if (text[i] == ',' && depth == 1)
-            comma = true;
-        else if (text[i] == '}' && --depth == 0)
-            return comma ? i : 0;
-    }
-    return 0;
-}
-
-//  Adds the word, or the words that its braces make.
-
-static void //  NOLINTNEXTLINE(misc-no-recursion): six deep at most
-s_add_braces (cmdline_text_t *self, const char *text, int depth)
-{
-    const char *brace = depth < 6 ? strchr (text, '{') : NULL;
-    size_t open = brace ? (size_t) (brace - text) : 0;
-    size_t close = brace ? s_brace_end (text, open) : 0;
-    if (!close) {
-        s_add_word (self, text, strlen (text));
-        return;
-    }
-    size_t from = open + 1;
-    int level = 0;
-    for (size_t i = from; i <= close && !self->state->out->overflow; i++) {
-        if (text[i] == '{')
-            level++;
-        else if (text[i] == '}' && i < close)
-            level--;
-        else if (i == close || (text[i] == ',' && level == 0)) {
-            cmdline_buf_t one = { NULL, 0, 0 };
-            cmdline_add (&one, text, open);
-            cmdline_add (&one, text + from, i - from);
-            cmdline_add (&one, text + close + 1, strlen (text + close + 1));
-            s_add_braces (self, one.data, depth + 1);
-            free (one.data);
-            from = i + 1;
-        }
-    }
-}
-
-static void
-s_end_word (cmdline_text_t *self)
-{
-    if (!self->in_word)
-        return;
-    cmdline_add (&self->word, "", 0);
-    if (self->quoted)
-        s_add_word (self, self->word.data, self->word.size);
-    else
-        s_add_braces (self, self->word.data, 0);
-    self->word.size = 0;
-    self->in_word = self->quoted = false;
-}
-
 //  A value in place of a variable.
 
 static void
@@ -115,7 +36,7 @@ s_push_value (cmdline_text_t *self, const char *value, bool quoted)
         return;
     for (; *value; value++) {
         if (!quoted && isspace ((unsigned char) *value))
-            s_end_word (self);
+            cmdline_end_word (self);
         else
             s_push (self, value, 1);
     }
@@ -374,7 +295,7 @@ s_document (cmdline_text_t *self, bool tabs)
         s_run_document (self, self->here, strlen (self->here));
     self->sign = 'h';
     self->in_word = self->quoted = true;
-    s_end_word (self);
+    cmdline_end_word (self);
 }
 
 //  < or > and what belongs to it.
@@ -394,7 +315,7 @@ s_redirect (cmdline_text_t *self)
         self->at = end + 1;
         return;
     }
-    s_end_word (self);
+    cmdline_end_word (self);
     if (sign == '<' && next == '<' && s_peek (self, 2) != '<') {
         bool tabs = s_peek (self, 2) == '-';
         self->at += tabs ? 3 : 2;
@@ -414,7 +335,7 @@ s_redirect (cmdline_text_t *self)
 static void
 s_newline (cmdline_text_t *self)
 {
-    s_end_word (self);
+    cmdline_end_word (self);
     if (self->count || !self->line.size) //  Else a pipe goes on in the next line
         cmdline_command (self, 0);
     bool document = self->here_to && self->at == self->here_from;
@@ -435,7 +356,7 @@ s_parenthesis (cmdline_text_t *self)
         self->at = s_match (self, self->at, '(', ')') + 1; //  An array
         return;
     }
-    s_end_word (self);
+    cmdline_end_word (self);
     cmdline_command (self, 0);
     self->at++;
 }
@@ -451,7 +372,7 @@ s_operator (cmdline_text_t *self)
         s_redirect (self);
         return;
     }
-    s_end_word (self);
+    cmdline_end_word (self);
     bool twice = next == sign;
     if (twice)
         sign = ';';
@@ -492,7 +413,7 @@ cmdline_lex (cmdline_text_t *self)
         if (sign == '\n')
             s_newline (self);
         else if (isspace ((unsigned char) sign)) {
-            s_end_word (self);
+            cmdline_end_word (self);
             self->at++;
         }
         else if (sign == '#' && !self->in_word)
@@ -507,6 +428,6 @@ cmdline_lex (cmdline_text_t *self)
         else
             s_piece (self);
     }
-    s_end_word (self);
+    cmdline_end_word (self);
     cmdline_command (self, 0);
 }

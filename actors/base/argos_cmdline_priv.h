@@ -1,7 +1,7 @@
 //  argos_cmdline_priv - what the files of argos_cmdline share. Not for users.
 //
-//  argos_cmdline_lex makes words of a text, argos_cmdline makes lines of the words,
-//  argos_cmdline_word writes a word as rules see it.
+//  argos_cmdline_lex reads a text, argos_cmdline_word makes words of it and writes a word as rules
+//  see it, argos_cmdline makes lines of the words.
 
 #ifndef ARGOS_CMDLINE_PRIV_H
 #define ARGOS_CMDLINE_PRIV_H
@@ -96,6 +96,8 @@ char *cmdline_writes (cmdline_text_t *self, size_t start);
 void cmdline_lex (cmdline_text_t *self);
 
 //  argos_cmdline_word.c
+//  What has been read since the last word becomes one, or the words that its braces make.
+void cmdline_end_word (cmdline_text_t *self);
 //  Appends a word; base = it names a command, path = it is a path also without a slash.
 void cmdline_render (
     const cmdline_state_t *state, const char *word, bool base, bool path, cmdline_buf_t *out);

@@ -1,4 +1,4 @@
-//  argos_cmdline_word - a word of a command as rules see it.
+//  argos_cmdline_word - the words of a command: as they are made, and as rules see them.
 //
 //  Limits: of a word longer than 1 KiB the first and the last 512 bytes. A path is tidied before,
 //  however long it is: the system skips thousands of slashes as well.
@@ -12,6 +12,85 @@
 
 #define SHOWN ((size_t) 512)
 #define SHORT_MAX 8 //  Bytes that a short name of a folder may add
+
+static void
+s_add_word (cmdline_text_t *self, const char *text, size_t size)
+{
+    if (self->count == CMDLINE_WORDS) {
+        self->state->out->overflow = true;
+        return;
+    }
+    cmdline_word_t *word = &self->words[self->count++];
+    word->text = strndup (text, size);
+    if (!word->text)
+        abort ();
+    word->quoted = self->quoted;
+    word->sign = self->sign;
+    self->sign = 0;
+}
+
+//  The brace behind open that closes it, with at least one comma at its level; 0 = none.
+
+static size_t
+s_brace_end (const char *text, size_t open)
+{
+    int depth = 0;
+    bool comma = false;
+    for (size_t i = open; text[i]; i++) {
+        if (text[i] == '{')
+            depth++;
+        else if (text[i] == ',' && depth == 1)
+            comma = true;
+        else if (text[i] == '}' && --depth == 0)
+            return comma ? i : 0;
+    }
+    return 0;
+}
+
+//  Adds the word, or the words that its braces make.
+
+static void //  NOLINTNEXTLINE(misc-no-recursion): six deep at most
+s_add_braces (cmdline_text_t *self, const char *text, int depth)
+{
+    const char *brace = depth < 6 ? strchr (text, '{') : NULL;
+    size_t open = brace ? (size_t) (brace - text) : 0;
+    size_t close = brace ? s_brace_end (text, open) : 0;
+    if (!close) {
+        s_add_word (self, text, strlen (text));
+        return;
+    }
+    size_t from = open + 1;
+    int level = 0;
+    for (size_t i = from; i <= close && !self->state->out->overflow; i++) {
+        if (text[i] == '{')
+            level++;
+        else if (text[i] == '}' && i < close)
+            level--;
+        else if (i == close || (text[i] == ',' && level == 0)) {
+            cmdline_buf_t one = { NULL, 0, 0 };
+            cmdline_add (&one, text, open);
+            cmdline_add (&one, text + from, i - from);
+            cmdline_add (&one, text + close + 1, strlen (text + close + 1));
+            s_add_braces (self, one.data, depth + 1);
+            free (one.data);
+            from = i + 1;
+        }
+    }
+}
+
+void
+cmdline_end_word (cmdline_text_t *self)
+{
+    if (!self->in_word)
+        return;
+    cmdline_add (&self->word, "", 0);
+    if (self->quoted)
+        s_add_word (self, self->word.data, self->word.size);
+    else
+        s_add_braces (self, self->word.data, 0);
+    self->word.size = 0;
+    self->in_word = self->quoted = false;
+}
 
 bool
 cmdline_is_assignment (const char *word)
