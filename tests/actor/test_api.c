@@ -3,8 +3,8 @@
 #include "api_kit.h"
 #include "argos_actor.h"
 #include "argos_api_actor.h"
-#include "argos_schema.h"
 #include "argos_shell.h"
+#include "schema_group.h"
 
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -208,13 +208,7 @@ a_weak_key_and_a_taken_port_are_refused (void **state)
 int
 main (void)
 {
-    char reason[256];
     struct rlimit files;
-    zsys_handler_set (NULL);
-    if (argos_schema_init (reason) != 0) {
-        (void) fprintf (stderr, "%s\n", reason);
-        return 1;
-    }
     (void) getrlimit (RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max < 8192 ? files.rlim_max : 8192;
     (void) setrlimit (RLIMIT_NOFILE, &files);
@@ -229,7 +223,5 @@ main (void)
         cmocka_unit_test (
             c042_a_thousand_readers_get_each_delta_and_one_that_does_not_read_delays_nobody),
     };
-    int rc = cmocka_run_group_tests (tests, NULL, NULL);
-    argos_schema_term ();
-    return rc;
+    return schema_group ("api", tests, NULL, NULL);
 }

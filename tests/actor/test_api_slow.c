@@ -1,8 +1,8 @@
 //  test_api_slow - readers of a run that do not take what there is for them; see api_kit.h.
 
 #include "api_kit.h"
-#include "argos_schema.h"
 #include "argos_shell.h"
+#include "schema_group.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -176,13 +176,7 @@ c029_a_reader_that_takes_nothing_is_cut_off (void **state)
 int
 main (void)
 {
-    char reason[256];
     struct rlimit files;
-    zsys_handler_set (NULL);
-    if (argos_schema_init (reason) != 0) {
-        (void) fprintf (stderr, "%s\n", reason);
-        return 1;
-    }
     (void) getrlimit (RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max < 8192 ? files.rlim_max : 8192;
     (void) setrlimit (RLIMIT_NOFILE, &files);
@@ -191,7 +185,5 @@ main (void)
             c029_c032_a_reader_that_stops_taking_is_let_go_with_a_word_and_comes_back),
         cmocka_unit_test (c029_a_reader_that_takes_nothing_is_cut_off),
     };
-    int rc = cmocka_run_group_tests (tests, NULL, NULL);
-    argos_schema_term ();
-    return rc;
+    return schema_group ("api_slow", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 //
 //  What the peer must not send is shown by its next frame not being it.
 
-#include "argos_schema.h"
+#include "schema_group.h"
 #include "script.h"
 
 #include <setjmp.h>
@@ -415,12 +415,6 @@ test_what_can_not_be_sent_is_refused_at_once (void **state)
 int
 main (void)
 {
-    char reason[256];
-    zsys_handler_set (NULL);
-    if (argos_schema_init (reason) != 0) {
-        fprintf (stderr, "%s\n", reason);
-        return 1;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_nothing_but_hello_is_sent_before_the_welcome),
         cmocka_unit_test (test_the_window_is_obeyed_and_renewed),
@@ -437,7 +431,5 @@ main (void)
         cmocka_unit_test (test_a_silent_broker_is_given_up),
         cmocka_unit_test (test_what_can_not_be_sent_is_refused_at_once),
     };
-    int rc = cmocka_run_group_tests_name ("peer", tests, NULL, NULL);
-    argos_schema_term ();
-    return rc;
+    return schema_group ("peer", tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 #include "argos_actor.h"
 #include "argos_broker_actor.h"
 #include "argos_peer.h"
-#include "argos_schema.h"
 #include "argos_store_actor.h"
+#include "schema_group.h"
 
 #include <czmq.h>
 #include <setjmp.h>
@@ -383,12 +383,6 @@ test_a_newer_instance_supersedes (void **state)
 int
 main (void)
 {
-    char reason[256];
-    zsys_handler_set (NULL);
-    if (argos_schema_init (reason) != 0) {
-        fprintf (stderr, "%s\n", reason);
-        return 1;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_a_durable_message_is_leased_and_done),
         cmocka_unit_test (test_side_messages_reach_the_holder_and_are_taken),
@@ -398,7 +392,5 @@ main (void)
         cmocka_unit_test (test_topics_are_read_from_the_beginning_and_live),
         cmocka_unit_test (test_a_newer_instance_supersedes),
     };
-    int rc = cmocka_run_group_tests_name ("peer_broker", tests, s_set_up, s_tear_down);
-    argos_schema_term ();
-    return rc;
+    return schema_group ("peer_broker", tests, s_set_up, s_tear_down);
 }

@@ -1,7 +1,7 @@
 //  test_peer_form - argos_peer against a scripted broker: messages in frames and packed.
 
 #include "argos_pack.h"
-#include "argos_schema.h"
+#include "schema_group.h"
 #include "script.h"
 
 #include <setjmp.h>
@@ -141,19 +141,11 @@ test_a_frame_of_neither_form_is_dropped (void **state)
 int
 main (void)
 {
-    char reason[256];
-    zsys_handler_set (NULL);
-    if (argos_schema_init (reason) != 0) {
-        fprintf (stderr, "%s\n", reason);
-        return 1;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_what_is_small_is_packed_when_the_broker_reads_that),
         cmocka_unit_test (test_a_packed_commit_counts_like_frames),
         cmocka_unit_test (test_an_older_broker_gets_frames),
         cmocka_unit_test (test_a_frame_of_neither_form_is_dropped),
     };
-    int rc = cmocka_run_group_tests_name ("peer_form", tests, NULL, NULL);
-    argos_schema_term ();
-    return rc;
+    return schema_group ("peer_form", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 //  test_peer_lease - argos_peer against a scripted broker: leases, numbered commits, side messages.
 
-#include "argos_schema.h"
+#include "schema_group.h"
 #include "script.h"
 
 #include <setjmp.h>
@@ -261,12 +261,6 @@ test_what_the_core_dies_of_is_given_up (void **state)
 int
 main (void)
 {
-    char reason[256];
-    zsys_handler_set (NULL);
-    if (argos_schema_init (reason) != 0) {
-        fprintf (stderr, "%s\n", reason);
-        return 1;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_commits_of_a_lease_are_numbered_and_one_at_a_time),
         cmocka_unit_test (test_mail_goes_to_its_lease_and_done_names_it),
@@ -275,7 +269,5 @@ main (void)
         cmocka_unit_test (test_another_store_makes_the_peer_forget),
         cmocka_unit_test (test_what_the_core_dies_of_is_given_up),
     };
-    int rc = cmocka_run_group_tests_name ("peer_lease", tests, NULL, NULL);
-    argos_schema_term ();
-    return rc;
+    return schema_group ("peer_lease", tests, NULL, NULL);
 }
