@@ -2,13 +2,11 @@
 import contextlib
 import json
 import re
-import shutil
-import tempfile
 
 import pytest
 import zmq
 
-from conftest import Argosd, wait_until
+from conftest import wait_until
 from platform_peer import Platform, message
 from test_adapter_pyzmq import Peer, inbound
 
@@ -72,16 +70,10 @@ BAD_HEADERS = {
 
 
 @pytest.fixture(scope="module")
-def shared():
+def shared(shared_argosd):
     """One argosd for all that must leave it unharmed."""
-    folder = tempfile.mkdtemp(prefix="argos-")
-    daemon = Argosd(folder)
-    daemon.start()
-    yield daemon
-    works(daemon)
-    assert daemon.stop() == 0, daemon.text()
-    assert not re.search("AddressSanitizer|runtime error", daemon.text())
-    shutil.rmtree(folder)
+    yield shared_argosd
+    works(shared_argosd)
 
 
 @pytest.fixture

@@ -1,16 +1,12 @@
 """The packed form of docs/protocol.md, spoken by hand: one frame for a small message, agreed on by version 2 of the protocol."""
 import json
-import re
-import shutil
 import struct
-import tempfile
 import time
 import uuid
 
 import pytest
 import zmq
 
-from conftest import Argosd
 from test_adapter_pyzmq import Peer, inbound
 
 PACK_MAX = 4096
@@ -62,27 +58,16 @@ class Packer(Peer):
                 return message
 
 
-@pytest.fixture(scope="module")
-def shared():
-    folder = tempfile.mkdtemp(prefix="argos-")
-    daemon = Argosd(folder)
-    daemon.start()
-    yield daemon
-    assert daemon.stop() == 0, daemon.text()
-    assert not re.search("AddressSanitizer|runtime error", daemon.text())
-    shutil.rmtree(folder)
-
-
 @pytest.fixture
-def packer(shared):
-    peer = Packer(shared.endpoint, "test.packer")
+def packer(shared_argosd):
+    peer = Packer(shared_argosd.endpoint, "test.packer")
     yield peer
     peer.close()
 
 
-def test_small_messages_are_one_frame_both_ways_and_large_ones_are_not(shared, packer):
+def test_small_messages_are_one_frame_both_ways_and_large_ones_are_not(shared_argosd, packer):
     assert packer.forms == [("welcome", False)] and packer.welcome["protocol"] == 2
-    old = Peer(shared.endpoint, "test.old")  # Version 1: gets frames for ever
+    old = Peer(shared_argosd.endpoint, "test.old")  # Version 1: gets frames for ever
     assert old.welcome["protocol"] == 1
     for peer in (packer, old):
         peer.send({"type": "credit"}, {"messages": 100, "bytes": 10_000_000})
@@ -103,11 +88,11 @@ def test_small_messages_are_one_frame_both_ways_and_large_ones_are_not(shared, p
     old.close()
 
 
-def test_the_window_counts_the_same_bytes(shared):
+def test_the_window_counts_the_same_bytes(shared_argosd):
     """Of header and body: what a message costs does not depend on its form."""
     counted = []
     for versions in ((1, 1), (1, 2)):
-        peer = Packer(shared.endpoint, "test.window", versions)
+        peer = Packer(shared_argosd.endpoint, "test.window", versions)
         for _ in range(WINDOW // 2 + 1):
             peer.send({"type": "test.ask", "id": uuid.uuid4().hex, "to": "actor:test.nobody"}, {"text": "x" * 500})
         counted.append(peer.receive(lambda h, m: h["type"] == "credit")[2])
@@ -140,10 +125,10 @@ def test_a_packed_message_among_frames_is_refused(packer):
     assert packer.ask({"type": "ping"})[0]["type"] == "pong"
 
 
-def test_without_a_session_the_answer_is_in_frames(shared):
+def test_without_a_session_the_answer_is_in_frames(shared_argosd):
     socket = zmq.Context.instance().socket(zmq.DEALER)
     socket.setsockopt(zmq.LINGER, 0)
-    socket.connect(shared.endpoint)
+    socket.connect(shared_argosd.endpoint)
     socket.send(pack(b'{"type":"ping","id":"x"}', b"", b""))
     assert socket.poll(20000)
     frames = socket.recv_multipart()
