@@ -2,9 +2,9 @@
 //  said before (`edits`), or is a reaction (`reaction`). Pure.
 //
 //  An edit of a message whose turn has not begun calls that turn off and makes one of the new text,
-//  with the files of the old one, behind what waits; its own commit has both. That turn says what it
-//  is an edit of (`edits`), and the next edit takes its place. What has begun, or is over, stays as
-//  it is. Hooks and peers hear of both kinds (message:edited, message:reaction).
+//  with the files of the old one, behind what waits; its own commit has both. That turn says what
+//  it is an edit of (`edits`), and the next edit takes its place. What has begun, or is over, stays
+//  as it is. Hooks and peers hear of both kinds (message:edited, message:reaction).
 
 #ifndef ARGOS_EDITED_H
 #define ARGOS_EDITED_H
