@@ -14,6 +14,7 @@
 
 typedef struct {
     FILE *file;                     //  For the lines, NULL = they are only counted
+    int error;                      //  errno of the first line that could not be written
     argos_import_report_t *skipped; //  What was left out
 } import_t;
 
@@ -41,7 +42,10 @@ s_line (void *arg, json_t *line)
         return true;
     if (route)
         s_key (route);
-    return json_dumpf (line, self->file, JSON_COMPACT) == 0 && putc ('\n', self->file) != EOF;
+    if (json_dumpf (line, self->file, JSON_COMPACT) == 0 && putc ('\n', self->file) != EOF)
+        return true;
+    self->error = errno;
+    return false;
 }
 
 int
@@ -59,9 +63,10 @@ argosd_command_import (argos_cli_t *self, int argc, char **argv)
     if (lines && !(import.file = fopen (argv[3], "we")))
         return argos_cli_error (self, CLI_FAILED, "internal", "%s: %s", argv[3], strerror (errno));
     int rc = argos_store_hermes_read (argv[1], scratch, s_line, &import, &report, reason);
-    bool lost = import.file && ferror (import.file);
-    if (import.file && (fclose (import.file) != 0 || lost) && rc == 0) {
-        snprintf (reason, sizeof reason, "%.300s: %s", argv[3], strerror (errno));
+    if (import.file && fclose (import.file) != 0 && !import.error)
+        import.error = errno;
+    if (rc == 0 && import.error) {
+        snprintf (reason, sizeof reason, "%.300s: %s", argv[3], strerror (import.error));
         rc = -1;
     }
     if (rc == 0 && !lines) {
