@@ -181,8 +181,18 @@ class Peer:
         self._socket.connect(self.endpoint)
         self._hello()
 
+    def _write(self, data):
+        """Never waits: a socket that takes nothing has no connection to come (its key was revoked, say), and is given up."""
+        try:
+            self._socket.send_multipart(data, zmq.DONTWAIT)
+        except zmq.Again:
+            if self._state != "wait":
+                self._lost()
+            return False
+        return True
+
     def _word(self, kind, body=None, **header):
-        self._socket.send_multipart(frames({"type": kind, **header}, body))
+        self._write(frames({"type": kind, **header}, body))
 
     def _new_id(self):
         self._count += 1
@@ -305,7 +315,8 @@ class Peer:
                     return
                 self._used[0] += 1
                 self._used[1] += out.bytes
-            self._socket.send_multipart(out.data)
+            if not self._write(out.data):
+                return
             out.sent, out.boot = True, self.welcome["boot"]
             self._unsent.popleft()
             if out.kind == FIRE:

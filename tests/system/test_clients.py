@@ -204,6 +204,18 @@ def test_a_wrong_key_is_said_in_time(daemon, driver):
         stranger.kill()
 
 
+def test_whose_key_is_revoked_does_not_hang(daemon, driver):
+    """The connection is cut and none comes in its place: libzmq gives it up, and a socket that takes nothing must not be waited for."""
+    door = Door(daemon, "tcp")
+    daemon.start()
+    client = driver(door.endpoint, "client", door.key("client"))
+    client.send("service:gateway", "message.inbound", {}, key="a")
+    subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "keys", "revoke", "client"], check=True, stdout=subprocess.DEVNULL,
+                   timeout=DEADLINE_S)
+    for _ in range(4):  # Longer than the handshake that is refused
+        assert client.request("actor:broker", "broker.status", {}, timeout_ms=500)["code"] in ("expired", "denied", "gone")
+
+
 def test_requests_commits_and_topics(door, driver):
     worker, client = (driver(door.endpoint, name, door.key(name)) for name in ("echo", "client"))
     worker.serve("echo", 4)
