@@ -4,14 +4,14 @@ import pathlib
 import subprocess
 import threading
 
-from conftest import BUILD, PLACEMENT, wait_until
+from conftest import BUILD, wait_until
 from test_adapter_pyzmq import Peer
 from test_gateway import Chat
 from test_provider_wire import KEY, Provider, answer, chunk, provider, sse, start, tool_call, turn  # noqa: F401 (provider is a fixture)
 
 OK = (200, "text/event-stream", answer("fine"))
 SIGNATURE = "0123456789abcdef"
-CACHE = {"one": "actor:cache", "isolate": "actor:cache", "nodes": "actor:cache@edge"}[PLACEMENT]
+CACHE = "actor:cache"
 
 
 def argos(daemon, *words, json_too=True):
@@ -69,8 +69,7 @@ def test_two_turns_are_one_agent_and_one_hit(argosd):
     assert (before["agent_id"], before["hits"]) == (after["agent_id"], 0)
     assert (after["hits"], after["turns"], after["running"], after["message_count"]) == (1, 2, False, 6)
     assert after["usage"]["input_tokens"] > before["usage"]["input_tokens"] and after["bytes"] > 100
-    if PLACEMENT != "nodes":  # The gateway asks the cache of the core's node
-        assert "Agents kept: 1 of 128, found again 1 times" in chat.ask("/agents")["text"]
+    assert "Agents kept: 1 of 128, found again 1 times" in chat.ask("/agents")["text"]
     code, said = argos(argosd, "agents", "list")
     assert code == 0 and said["caches"][0]["agents"][0]["agent_id"] == after["agent_id"]
     session = after["session"]
