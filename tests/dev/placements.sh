@@ -12,8 +12,8 @@ for placement in ${ARGOS_PLACEMENTS:-one isolate nodes}; do
     rm -rf "$logs" && mkdir -p "$logs"
     find tests/system -name 'test_*.py' -printf '%s %f\n' | sort -rn | cut -d ' ' -f 2 |
         ARGOS_PLACEMENT=$placement LOGS=$logs xargs -P 3 -I{} bash -c \
-            '/usr/bin/python3 -m pytest tests/system/{} -q -p no:cacheprovider </dev/null >"$LOGS/{}.log" 2>&1 || [ $? -eq 5 ]' || status=1
-    cat "$logs"/*.log | grep -E '^(FAILED|ERROR) ' || true
+            '/usr/bin/python3 -m pytest tests/system/{} -q -rs -p no:cacheprovider </dev/null >"$LOGS/{}.log" 2>&1 || [ $? -eq 5 ]' || status=1
+    cat "$logs"/*.log | grep -E '^(FAILED|ERROR|SKIPPED) ' || true
     tail -qn 1 "$logs"/*.log | grep -oE '[0-9]+ (passed|failed|skipped|errors?)' | awk '{n[$2] += $1} END {for (what in n) print n[what], what}'
 done
 exit $status
