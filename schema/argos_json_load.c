@@ -7,6 +7,7 @@
 #include "argos_json.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,29 @@ s_accept (scan_t *scan, char wanted)
     return true;
 }
 
+//  Goes over eight bytes at a time as long as none of them ends the text, begins an escape or is a
+//  control character. A text is plain almost everywhere.
+
+static void
+s_skip_plain (scan_t *scan, unsigned char *all)
+{
+    const uint64_t ones = 0x0101010101010101, tops = ones << 7;
+    uint64_t seen = 0;
+    for (; scan->end - scan->at >= 8; scan->at += 8) {
+        uint64_t word;
+        memcpy (&word, scan->at, sizeof word);
+        uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
+        //  The top bit of a byte that is smaller than what is taken from it, maybe of some above it
+        uint64_t found =
+            ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word);
+        if (found & tops)
+            break;
+        seen |= word;
+    }
+    if (seen & tops)
+        *all |= 0x80;
+}
+
 //  Where a string begins and ends
 
 static bool
@@ -55,16 +79,19 @@ s_text (scan_t *scan, text_t *text)
         return false;
     text->data = scan->at;
     text->escaped = false;
-    for (; scan->at < scan->end && *scan->at != '"'; scan->at++) {
-        unsigned char byte = (unsigned char) *scan->at;
+    s_skip_plain (scan, &all);
+    while (scan->at < scan->end && *scan->at != '"') {
+        unsigned char byte = (unsigned char) *scan->at++;
         if (byte < 0x20)
             return false;
         all |= byte;
-        if (byte == '\\') {
-            text->escaped = true;
-            if (++scan->at == scan->end)
-                return false;
-        }
+        if (byte != '\\')
+            continue;
+        text->escaped = true;
+        if (scan->at == scan->end)
+            return false;
+        scan->at++;
+        s_skip_plain (scan, &all);
     }
     if (scan->at == scan->end)
         return false;

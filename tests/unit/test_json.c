@@ -23,6 +23,9 @@ static const char *const s_good[] = { "{}", "[]", " { \"a\" : [ 1 , -2 , 0 ] }\r
     "[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u001f\"]", "[999999999999999999,-999999999999999999,-0]",
     "{\"\xc3\xa4\":\"\xe2\x82\xac \xf0\x9f\x90\x95\",\"\":{\"x\":[[[{}]]]}}",
     "[\"\x7f\",\"a\\u007fb\"]",
+    "[\"all of this is plain, and so on\",\"so is this, up to\\nhere, then more of it\"]",
+    "[\"12345678\",\"1234567\",\"123456789\",\"12345678\\\"12345678\",\"1234567\\\\12345678\"]",
+    "{\"plain for long, then \xc3\xa4 and on\":\"the last bytes of it: \xf0\x9f\x90\x95\"}",
     "{\"type\":\"x\",\"messages\":[{\"role\":\"user\",\"content\":\"one\\ntwo\"},{\"role\":"
     "\"tool\","
     "\"content\":null}]}" };
