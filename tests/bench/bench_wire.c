@@ -187,16 +187,18 @@ s_read (wire_t *self, int flags)
     return found;
 }
 
+//  The socket itself waits: a poll beside it would ask it four times more.
+
 bool
 wire_recv (wire_t *self, long timeout_ms)
 {
+    int wait_ms = (int) timeout_ms;
+    if (wait_ms != 0 && wait_ms != self->wait_ms &&
+        zmq_setsockopt (self->socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms) == 0)
+        self->wait_ms = wait_ms;
     for (;;) {
-        if (!s_read (self, ZMQ_DONTWAIT)) {
-            zmq_pollitem_t item = { self->socket, 0, ZMQ_POLLIN, 0 };
-            if (timeout_ms == 0 || zmq_poll (&item, 1, timeout_ms) <= 0)
-                return false;
-            continue;
-        }
+        if (!s_read (self, wait_ms ? 0 : ZMQ_DONTWAIT))
+            return false;
         if (strcmp (self->type, "credit") != 0)
             return true;
         self->granted = wire_number (wire_body (self), "messages");
@@ -281,6 +283,7 @@ wire_hello (
     struct timespec now;
     memset (self, 0, sizeof *self);
     zmq_msg_init (&self->body);
+    self->wait_ms = -1; //  As a new socket does
     self->socket = zmq_socket (context, ZMQ_DEALER);
     if (!self->socket)
         return -1;

@@ -26,6 +26,7 @@ typedef struct {
     char meta[2049];         //  Of the message at hand
     zmq_msg_t body;          //  Of the message at hand
     int more;                //  The next frame belongs to it
+    int wait_ms;             //  How long the socket waits in a receive
     bool packs;              //  The broker reads packed messages
 } wire_t;
 
