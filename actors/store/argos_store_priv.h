@@ -25,8 +25,8 @@
 #define ARGOS_STORE_COPY_MAX 20000            //  Messages that one operation copies or removes
 #define ARGOS_STORE_BEHIND_BUSY 4000          //  Index even under load when so many are not
 #define ARGOS_STORE_HASH_SIZE 16              //  Bytes of a content hash
-#define ARGOS_STORE_WAL_PAGES 4000            //  Checkpoint when idle
-#define ARGOS_STORE_WAL_PAGES_BUSY 8000       //  Checkpoint even under load
+#define ARGOS_STORE_WAL_PAGES 1000            //  Checkpoint when idle
+#define ARGOS_STORE_WAL_PAGES_BUSY 2500       //  Checkpoint even under load
 
 //  A row of the queue without its header and body
 

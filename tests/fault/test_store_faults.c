@@ -269,7 +269,7 @@ the_log_stays_small (void **state)
     for (int i = 0; i < 40; i++) {
         fault_say (kit, "s", "user", text, 50);
         assert_int_equal (stat (path, &info), 0);
-        assert_true (info.st_size < 40 * ARGOS_STORE_MIB);
+        assert_true (info.st_size < 16 * ARGOS_STORE_MIB);
     }
     argos_store_destroy (&kit->store);
     assert_true (stat (path, &info) != 0 || info.st_size == 0);
