@@ -45,7 +45,8 @@ bool
 argos_store_row_get (argos_store_t *self, int64_t seq, argos_store_row_t *ret_row,
     argos_frame_t **ret_header, argos_frame_t **ret_body)
 {
-    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_ROW_GET, "i", seq);
+    argos_sql_t sql = ret_header || ret_body ? ARGOS_SQL_ROW_GET : ARGOS_SQL_ROW_HEAD;
+    argos_sql_row_t *stmt = argos_store_query (self, sql, "i", seq);
     if (!stmt)
         return false;
     argos_store_row_read (stmt, ret_row);
@@ -53,7 +54,7 @@ argos_store_row_get (argos_store_t *self, int64_t seq, argos_store_row_t *ret_ro
         *ret_header = argos_store_frame (stmt, 20);
     if (ret_body)
         *ret_body = argos_store_frame (stmt, 21);
-    argos_store_end (self, ARGOS_SQL_ROW_GET);
+    argos_store_end (self, sql);
     return true;
 }
 

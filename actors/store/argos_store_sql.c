@@ -59,6 +59,7 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                           " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
                           " nullif (?15, 0), ?16, ?17, nullif (?18, 0), ?19, ?20, ?21, ?22)",
     [ARGOS_SQL_ROW_GET] = "SELECT " ROW ", header, body FROM queue WHERE seq = ?1",
+    [ARGOS_SQL_ROW_HEAD] = "SELECT " ROW " FROM queue WHERE seq = ?1",
     [ARGOS_SQL_ROW_N] = "UPDATE queue SET n = ?2 WHERE seq = ?1",
     [ARGOS_SQL_ROW_LEASE] = "UPDATE queue SET lease = ?2, holder = ?3, n = 0, delay_until = 0,"
                             " attempt = attempt + 1 WHERE seq = ?1",
