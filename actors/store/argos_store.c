@@ -164,8 +164,10 @@ s_execute (argos_store_t *self, const argos_storage_req_t *req, argos_storage_an
     argos_store_space_check (self);
     int64_t changes = argos_store_changes_all (self);
     bool kept = s_handlers[req->op](self, req, ans);
-    if (!kept)
+    if (!kept) {
         argos_store_clear (ans);
+        argos_store_unstamp (self);
+    }
     if (!kept && !self->savepoints && argos_store_changes_all (self) != changes)
         self->stained = true;
     if (self->guarded && self->savepoints) {
@@ -183,6 +185,7 @@ static void
 s_roll_back (argos_store_t *self)
 {
     self->last_lease = self->stored_lease;
+    argos_store_unstamp (self);
     if (argos_store_in_transaction (self)) {
         int failed = self->failed;
         self->failed = 0;

@@ -59,6 +59,7 @@ s_make (argos_store_t *self, argos_store_unit_t *unit, bool *ret_made)
         argos_store_member (body, "model"), (const char *) session.title,
         *session.title ? "user" : "", (int64_t) json_is_true (json_object_get (body, "hidden")));
     *ret_made = !self->failed && argos_store_changed (self);
+    argos_store_unstamp (self);
     if (*ret_made && strcmp (kind, "compression") == 0)
         argos_store_run (self, ARGOS_SQL_SESSION_CONTINUED, "s", parent_id);
     return true;
@@ -170,6 +171,7 @@ argos_store_session_branch (argos_store_t *self, argos_store_unit_t *unit)
     memcpy (branch.owner, from.owner, sizeof branch.owner);
     if (!s_branch_title (self, unit, &branch, &from))
         return false;
+    argos_store_unstamp (self);
     argos_store_run (self, ARGOS_SQL_SESSION_BRANCH, "ssiee", (const char *) from.id,
         (const char *) branch.id, self->now, (const char *) branch.title,
         !*branch.title                        ? ""

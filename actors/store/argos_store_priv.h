@@ -147,9 +147,11 @@ struct argos_store {
     int64_t blob_walk_at;                     //  Uptime at which the next walk begins
     unsigned bounded_entries;                 //  Entries of bounded topics so far
     bool trash_empty;                         //  No pieces are to be removed
+    char stamped[ARGOS_STORE_SESSION_MAX];    //  The session that was active last, "" = unknown
     bool messages_dropped;                    //  A session has been deleted: see its messages
     bool indexed_all;                         //  The indexer has reached the last message
     int64_t messages_behind;                  //  Added since
+    int64_t stamped_at;                       //  When its row was told so
     bool index_damaged;                       //  Of search: it is to be made anew
     int trouble;                 //  What the last commit or request failed of, 0 = it went well
     argos_store_page_t page;     //  Of a transcript
@@ -183,6 +185,13 @@ void argos_store_finalize (argos_store_t *self);
 
 //  argos_store.c: call before the first write of a request that may still be refused
 void argos_store_guard (argos_store_t *self);
+
+//  Call when the last activity of a session changes otherwise than by an append, or that is undone.
+static inline void
+argos_store_unstamp (argos_store_t *self)
+{
+    *self->stamped = 0;
+}
 
 //  argos_store_open.c
 //  The schema of this program.

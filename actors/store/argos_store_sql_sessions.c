@@ -72,6 +72,11 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         "UPDATE sessions SET message_count = message_count + ?2,"
         " tool_call_count = tool_call_count + ?3, last_activity_at = max (last_activity_at, ?4),"
         " preview = ifnull (preview, ?5), version = version + 1 WHERE id = ?1",
+    //  The same, but for the time: two indexes have that
+    [ARGOS_SQL_SESSION_COUNT_ONLY] =
+        "UPDATE sessions SET message_count = message_count + ?2,"
+        " tool_call_count = tool_call_count + ?3, preview = ifnull (preview, ?5),"
+        " version = version + 1 WHERE id = ?1",
     [ARGOS_SQL_SESSION_VERSION] = "SELECT version FROM sessions WHERE id = ?1",
     [ARGOS_SQL_SESSION_TITLE] = "UPDATE sessions SET title = ?2, title_source = ?3 WHERE id = ?1",
     [ARGOS_SQL_SESSION_MODEL] = "UPDATE sessions SET model = ifnull (?2, model) WHERE id = ?1",

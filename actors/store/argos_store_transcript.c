@@ -15,6 +15,7 @@
 #define TOOLS_MAX 8192   //  Bytes of the arguments of tools that search finds
 #define PREVIEW_CHARS 60 //  Characters of a preview
 #define PREVIEW_SIZE 256 //  Its bytes, terminated
+#define STAMP_MS 1000    //  The time of the last activity may be so old
 
 bool
 argos_store_session_load (argos_store_t *self, argos_store_unit_t *unit)
@@ -157,6 +158,21 @@ s_add (argos_store_t *self, const char *id, const json_t *messages, int64_t *ret
     return added;
 }
 
+//  How an append is counted. The session that was active last stays so whatever its time is, and
+//  the indexes that have the time are a third of the pages that a small commit writes: as long as
+//  no other one is active, its time moves once in a while.
+
+static argos_sql_t
+s_count (argos_store_t *self, const char *id)
+{
+    int64_t since = self->now - self->stamped_at;
+    if (since >= 0 && since < STAMP_MS && strcmp (self->stamped, id) == 0)
+        return ARGOS_SQL_SESSION_COUNT_ONLY;
+    argos_store_text_copy (self->stamped, id, sizeof self->stamped);
+    self->stamped_at = self->now;
+    return ARGOS_SQL_SESSION_COUNT;
+}
+
 bool
 argos_store_session_append (argos_store_t *self, argos_store_unit_t *unit)
 {
@@ -166,8 +182,8 @@ argos_store_session_append (argos_store_t *self, argos_store_unit_t *unit)
     if (!s_lane (unit, id))
         return false;
     int64_t added = s_add (self, id, json_object_get (unit->body, "messages"), &calls, preview);
-    argos_store_run (self, ARGOS_SQL_SESSION_COUNT, "siiie", id, added, calls, self->now,
-        (const char *) preview);
+    argos_store_run (
+        self, s_count (self, id), "siiie", id, added, calls, self->now, (const char *) preview);
     if (!self->failed && !argos_store_changed (self))
         return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
     return true;
@@ -177,6 +193,7 @@ static void
 s_recount (argos_store_t *self, const char *id, int64_t rewinds)
 {
     char preview[PREVIEW_SIZE] = "";
+    argos_store_unstamp (self);
     argos_store_run (self, ARGOS_SQL_SESSION_RECOUNT, "sii", id, rewinds, self->now);
     argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_FIRST, "s", id);
     if (stmt)
