@@ -160,8 +160,7 @@ argos_approval_policy_t *
 argos_approval_policy_new (const char *json, const char *self_pids, char *problem, size_t size)
 {
     argos_approval_policy_t *self = calloc (1, sizeof *self);
-    //  NOLINTNEXTLINE(bugprone-sizeof-expression): the place of a pointer, which a const policy
-    //  fills
+    //  The place of a pointer, for the policy is const  NOLINTNEXTLINE(bugprone-sizeof-expression)
     if (!self || !(self->rules = calloc (1, sizeof *self->rules)) ||
         !(self->self_pids = strdup (self_pids ? self_pids : "")))
         abort ();
