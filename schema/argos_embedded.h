@@ -1,8 +1,9 @@
 //  argos_embedded - the files of schema/ that every program carries inside: schemas, errors, limits
 //  and SQL.
 //
-//  Read-only, static, sorted by name; made by the build from *.schema.json, errors.json,
-//  limits.json, sql/*.sql and argos.example.yaml.
+//  Read-only, static, sorted by name; made by the build from *.schema.json (without what only
+//  people read: descriptions, titles, indents), errors.json, limits.json, sql/*.sql and
+//  argos.example.yaml.
 
 #ifndef ARGOS_EMBEDDED_H
 #define ARGOS_EMBEDDED_H

@@ -1,5 +1,6 @@
 #  Writes OUTPUT, a C file with the bytes of the files named in LIST (one path a line), for schema/argos_embedded.h.
-#  Run by the build (cmake -P); needs no other tool.
+#  Run by the build (cmake -P); needs no other tool. Nothing of a *.schema.json goes in that only people read, for all of them are
+#  parsed at each start.
 
 file (STRINGS ${LIST} paths)
 list (SORT paths)
@@ -7,9 +8,17 @@ set (arrays "")
 set (table "")
 set (count 0)
 foreach (path IN LISTS paths)
-    file (READ ${path} bytes HEX)
-    file (SIZE ${path} size)
+    file (READ ${path} text)
     file (RELATIVE_PATH name ${ROOT} ${path})
+    if (name MATCHES "[.]schema[.]json$")
+        foreach (member description title [$]schema)
+            string (REGEX REPLACE ",[ \n]*\"${member}\": \"[^\"\\]*\"" "" text "${text}")
+            string (REGEX REPLACE "{[ \n]*\"${member}\": \"[^\"\\]*\",[ \n]*" "{" text "${text}")
+        endforeach ()
+        string (REGEX REPLACE "\n *" "" text "${text}")
+    endif ()
+    string (LENGTH "${text}" size)
+    string (HEX "${text}" bytes)
     string (REGEX REPLACE "^[.][.]/" "" name ${name})
     string (REGEX REPLACE "(................................)" "\\1\n    " bytes "${bytes}")
     string (REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
