@@ -112,10 +112,7 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 {
     (void) code;
     gateway_t *self = ctx;
-    if (self->ready)
-        argos_actor_fail (self->pipe, reason);
-    else
-        argos_actor_ready (self->pipe, false);
+    argos_actor_fail (self->pipe, reason);
     argos_shell_stop (self->desk.shell);
 }
 

@@ -175,8 +175,7 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 {
     handoff_t *self = ctx;
     (void) code;
-    if (self->ready)
-        argos_actor_fail (self->pipe, reason);
+    argos_actor_fail (self->pipe, reason);
     argos_shell_stop (self->shell);
 }
 

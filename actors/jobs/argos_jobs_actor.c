@@ -252,8 +252,7 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
 {
     (void) code;
     jobs_t *self = ctx;
-    if (self->ready)
-        argos_actor_fail (self->pipe, reason);
+    argos_actor_fail (self->pipe, reason);
     argos_shell_stop (self->shell);
 }
 

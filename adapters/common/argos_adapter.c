@@ -378,8 +378,7 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
     argos_adapter_t *self = ctx;
     argos_log (ARGOS_LOG_ERROR, self->name, "ended by the broker", "code=%s reason=\"%s\"",
         argos_err_name (code), reason);
-    if (self->told)
-        argos_actor_fail (self->pipe, reason);
+    argos_actor_fail (self->pipe, reason);
     argos_shell_stop (self->shell);
 }
 
