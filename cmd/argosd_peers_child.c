@@ -45,7 +45,7 @@ argosd_peers_child (argosd_peers_t *self, peer_t *peer)
         ARGOS_CHILD_OPTION };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         s_add_word (peer, &count, words[i]);
-    if (*place->node) {
+    if (*place->node && place->node != place->key.name) { //  Else it is in the key
         s_add_word (peer, &count, "--node");
         s_add_word (peer, &count, place->node);
     }

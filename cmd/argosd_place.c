@@ -88,7 +88,12 @@ s_read_key (argosd_place_t *self, const argosd_options_t *options, const argosd_
     }
     if (*self->key_path) {
         self->keyed = true;
-        return argos_key_read (&self->key, self->key_path, reason, size);
+        if (argos_key_read (&self->key, self->key_path, reason, size) != 0)
+            return -1;
+        if (!*self->node && strcmp (self->key.role, "core") == 0 &&
+            argos_config_node_name (self->key.name))
+            self->node = self->key.name; //  Such a key owns the names that end so, and no others
+        return 0;
     }
     self->keyed = token && *token && strlen (token) <= ARGOS_TOKEN_MAX;
     if (self->keyed)

@@ -11,7 +11,7 @@ import textwrap
 import pytest
 
 from conftest import BUILD, DEADLINE_S, Argosd, wait_until
-from edge import Edge
+from edge import Edge, free_port
 from test_gateway import Chat
 
 pytestmark = pytest.mark.own_placement
@@ -94,6 +94,33 @@ def test_a_foreign_adapter_is_started_watched_and_stopped(daemon):
     [second] = wait_until(lambda: [pid for pid in adapter() if pid != first])
     assert daemon.stop() == 0
     assert not pathlib.Path(f"/proc/{second}").exists()
+
+
+def test_named_actors_join_a_core_elsewhere_by_a_key(daemon, tmp_path):
+    address = f"tcp://127.0.0.1:{free_port()}"
+    configure(daemon, f"bind: [ipc, \"{address}\"]\n")
+    daemon.start()
+    cli = [str(BUILD / "argos"), "--home", str(daemon.home), "--json"]
+    made = subprocess.run([*cli, "keys", "new", "muscle", "--role", "core"], check=True, stdout=subprocess.PIPE, timeout=DEADLINE_S)
+    key = json.loads(made.stdout)["file"]
+
+    def peers():
+        return {peer["name"]: peer for peer in json.loads(subprocess.run([*cli, "peers"], check=True, stdout=subprocess.PIPE,
+                                                                         timeout=DEADLINE_S).stdout)["peers"]}
+
+    for broker, more in ((address, []), (daemon.endpoint, []), (address, ["--isolate"])):
+        command = [str(BUILD / "argosd"), "--home", str(tmp_path / "other"), "--port", "0", "--only", "tools", "--broker", broker,
+                   "--key", key, *more]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as other:
+            wait_until(lambda: "tools@muscle" in peers())
+            assert "tools" in peers(), "it must not take the place of the one in the core's process"
+            other.terminate()
+            assert other.wait(DEADLINE_S) == 0
+        wait_until(lambda: "tools@muscle" not in peers())
+    # Who may not come in is told why
+    nobody = subprocess.run([str(BUILD / "argosd"), "--home", str(tmp_path / "other"), "--only", "tools", "--broker", daemon.endpoint],
+                            stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S)
+    assert nobody.returncode == 1 and "tools can't start: that name belongs to an actor of the core" in nobody.stderr
 
 
 def test_an_address_that_is_taken_is_the_reason(daemon):
