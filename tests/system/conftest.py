@@ -21,6 +21,7 @@ from edge import ACTORS, Edge
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("ARGOS_BUILD", ROOT / "build"))
 DEADLINE_S = int(os.environ.get("ARGOS_DEADLINE_S", 30))  # More for what makes the programs slow, as valgrind
+RESTART = 75  # Exit code
 PLACEMENT = os.environ.get("ARGOS_PLACEMENT", "one")
 
 
@@ -145,9 +146,13 @@ class Argosd:
         return self
 
     def signal(self, number):
-        os.kill(self.process.pid, number)
+        """Send it to all. What asks for an end reaches the core behind the end of its node, whose turns could not end without it."""
         if self.edge:
             self.edge.signal(number)
+        if self.edge and number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            threading.Thread(target=lambda: (self.edge.wait(None), self.process.send_signal(number)), daemon=True).start()
+        else:
+            os.kill(self.process.pid, number)
 
     def configure(self, key, value):
         """Set it in each home, and wait until each process has read it."""
@@ -160,6 +165,10 @@ class Argosd:
             self.edge.signal(signal.SIGHUP)
         with self._changed:
             assert self._changed.wait_for(lambda: self._count_read() >= read + processes, DEADLINE_S), self.text()
+
+    def write_local(self, text):
+        """Write local.yaml of the core; where it says which nodes there are, it goes on to."""
+        (self.home / "local.yaml").write_text(text + (self.edge.written if self.edge else ""))
 
     def _count_read(self):
         return sum("event=settings changed=" in (line or "") for line in self.log)
@@ -174,8 +183,7 @@ class Argosd:
         """Wait for its end; returns the exit code (negative: the signal that killed it)."""
         code = self.process.wait(deadline_s)
         if self.edge and code != -signal.SIGKILL:
-            self.edge.signal(signal.SIGTERM)
-            self.edge.wait(deadline_s)
+            self.edge.end(signal.SIGUSR1 if code == RESTART else signal.SIGTERM, deadline_s)
         self._reader.join(deadline_s)
         return code
 
@@ -210,10 +218,6 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     Argosd.placement = "one" if item.get_closest_marker("own_placement") else PLACEMENT
-
-
-#  With nodes there are two homes and two processes
-own_settings = pytest.mark.skipif(PLACEMENT == "nodes", reason="is about one home, or one process")
 
 
 @pytest.fixture

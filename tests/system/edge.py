@@ -3,14 +3,15 @@
 The node's name is edge. Its home is the folder edge in the home of the core (`apart` hides either from the process of the other); the configuration is
 the core's, plus the nodes.
 """
-import json
 import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 
 NODES = "nodes: {{core: {{actors: [core, gateway, handoff, api], bind: [{bind}, \"tcp://{host}:{port}\"]}}, " \
@@ -34,6 +35,10 @@ def free_port():
                 continue
 
 
+def read(path):
+    return path.read_text() if path.exists() else ""
+
+
 class Edge:
     """The node; say(line) is called for each line of its log."""
 
@@ -45,9 +50,10 @@ class Edge:
         self.say = say
         self.nodes = nodes
         self.agents = "agent*2"
+        self.written = ""  # What the settings say of the nodes
         self.process = None
         self.env = {}
-        self.up = threading.Event()
+        self.up, self.stopping = threading.Event(), threading.Event()
         self.port = free_port()
 
     def apart(self):
@@ -60,30 +66,39 @@ class Edge:
         return ["unshare", "--mount", "sh", "-c", WITHOUT_EDGE, str(self.core_home)]
 
     def prepare(self):
-        """Write the nodes into both configurations, and make the key of the node once."""
+        """Write the nodes into the settings of both, and make the key of the node once.
+
+        The core's stand in its local.yaml: its argos.yaml is as the test has written it, or argosd.
+        """
         self.core_home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        settings = self.core_home / "argos.yaml"
-        text = settings.read_text() if settings.exists() else ""
-        if "nodes: {core:" not in text:
-            bind = re.search(r"^bind: \[(.*)\]$", text, re.MULTILINE)  # A node has addresses of its own
-            nodes = self.nodes.format(host=self.host, port=self.port, agents=self.agents, bind=bind.group(1) if bind else "ipc")
-            text = (text if text.strip() != "{}" else "") + "\n" + nodes
-            settings.write_text(text)
         self.home.mkdir(mode=0o700, exist_ok=True)
-        (self.home / "argos.yaml").write_text(text)
-        key = self.home / "keys" / "edge.key"
-        if not key.exists():
-            key.parent.mkdir(mode=0o700, exist_ok=True)
-            made = subprocess.run([str(self.build / "argos"), "--home", str(self.core_home), "--json", "keys", "new", "edge", "--role", "core"],
-                                  check=True, stdout=subprocess.PIPE, text=True)
-            path = json.loads(made.stdout).get("path") or self.core_home / "keys" / "edge.key"
-            key.write_bytes(pathlib.Path(path).read_bytes())
-            key.chmod(0o600)
+        text = read(self.core_home / "argos.yaml")
+        bind = re.search(r"^bind: \[(.*)\]$", text, re.MULTILINE)  # A node has addresses of its own
+        nodes = self.nodes.format(host=self.host, port=self.port, agents=self.agents, bind=bind.group(1) if bind else "ipc")
+        (self.home / "argos.yaml").write_text((text if text.strip() != "{}" else "") + "\n" + nodes)
+        self.written = nodes
+        local = self.core_home / "local.yaml"
+        if not re.search("^nodes:", read(local), re.MULTILINE):
+            local.write_text(read(local) + nodes)
+        if not (self.home / "keys" / "edge.key").exists():
+            self.make_key()
+
+    def make_key(self):
+        """As the core would, in a home without settings: its own may be wrong."""
+        with tempfile.TemporaryDirectory() as folder:
+            keys, core = pathlib.Path(folder) / "keys", self.core_home / "keys"
+            if core.exists():
+                shutil.copytree(core, keys)
+            subprocess.run([str(self.build / "argos"), "--home", folder, "keys", "new", "edge", "--role", "core"], check=True, stdout=subprocess.DEVNULL)
+            shutil.copytree(keys, core, dirs_exist_ok=True)
+            (self.home / "keys").mkdir(mode=0o700, exist_ok=True)
+            shutil.copy(keys / "edge.key", self.home / "keys")
 
     def start(self, env):
         if self.process and self.process.poll() is None:
             return
         self.up.clear()
+        self.stopping.clear()
         self.process = subprocess.Popen([*self.prefix, str(self.build / "argosd"), "--home", str(self.home), "--node", "edge"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env={**env, **self.env})
         threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True).start()
@@ -92,8 +107,11 @@ class Edge:
         for line in stream:
             if "event=ready" in line:
                 self.up.set()
+            if "event=stopping" in line:
+                self.stopping.set()
             #  The tests wait for the core to be ready
             self.say(line.rstrip("\n").replace("event=ready", "event=edge-up"))
+        self.stopping.set()
 
     def wait_up(self, deadline_s=30):
         assert self.up.wait(deadline_s), "the node edge did not come up"
@@ -104,6 +122,13 @@ class Edge:
 
     def wait(self, deadline_s):
         return self.process.wait(deadline_s) if self.process else 0
+
+    def end(self, number, deadline_s):
+        """Tell it, twice: without its core there is nothing that could end."""
+        self.signal(number)
+        self.stopping.wait(deadline_s)
+        self.signal(number)
+        self.wait(deadline_s)
 
     def close(self):
         self.signal(signal.SIGKILL)

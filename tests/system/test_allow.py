@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import own_settings, wait_until
+from conftest import wait_until
 from test_cli import argos
 from test_gateway import Chat
 
@@ -167,7 +167,6 @@ def test_the_first_conversation_of_a_platform_is_told_about_its_home_once(daemon
     assert daemon.stop() == 0
 
 
-@own_settings
 def test_a_policy_that_opens_a_platform_says_so(daemon):
     (daemon.home / "argos.yaml").write_text("platforms:\n  test:\n    dm_policy: open\n")
     daemon.launch(env=CLOSED)

@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from conftest import BUILD, Argosd, own_settings
+from conftest import BUILD, Argosd
 
 
 def run(*arguments, env=None):
@@ -22,7 +22,6 @@ def mode(path):
     return stat.S_IMODE(os.stat(path).st_mode)
 
 
-@own_settings
 def test_the_first_start_makes_a_home(home):
     daemon = Argosd(home / "deep" / "new")
     try:
@@ -46,7 +45,6 @@ def test_ready_is_said_once_and_names_home_and_endpoint(argosd):
     assert re.match(r"ts=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info actor=argosd event=ready ", lines[0])
 
 
-@own_settings
 def test_a_second_start_keeps_key_and_settings(daemon):
     daemon.start()
     key = daemon.key

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, own_settings, wait_until
+from conftest import BUILD, Argosd, wait_until
 from edge import free_port
 from test_provider_wire import KEY, answer, provider  # noqa: F401: a fixture
 
@@ -131,9 +131,9 @@ def set_up_home(home, *words, text="", **env):
                           timeout=60, env={**clean, **env})
 
 
-@own_settings
-def test_a_first_configuration_without_a_question(daemon, provider):  # noqa: F811
-    home = daemon.home / "new"
+def test_a_first_configuration_without_a_question(home, provider):  # noqa: F811
+    daemon = Argosd(home / "new")
+    home = daemon.home_of("agent")
     provider.answers = [(200, "text/event-stream", answer("ready")), (200, "text/event-stream", answer("from the model"))]
     words = ["--non-interactive", "--provider", "openai", "--base-url", f"http://127.0.0.1:{provider.server.server_port}/v1", "--model", "wire-model"]
     result = set_up_home(home, *words, "--key-file", "-", "--json", text=KEY + "\n")
@@ -143,10 +143,12 @@ def test_a_first_configuration_without_a_question(daemon, provider):  # noqa: F8
     assert secret.read_text() == KEY and stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert KEY not in (home / "local.yaml").read_text() and "#provider:" in (home / "argos.yaml").read_text()
     assert argos(home, "doctor").returncode == 0
-    daemon.home = home
-    daemon.start()
-    assert argos(home, "run", "hello").stdout == "from the model\n"
-    assert daemon.stop() == 0
+    try:
+        daemon.start()
+        assert argos(daemon.home, "run", "hello").stdout == "from the model\n"
+        assert daemon.stop() == 0
+    finally:
+        daemon.close()
 
 
 def test_what_does_not_answer_is_not_written_down(home, provider):  # noqa: F811

@@ -5,10 +5,8 @@ import subprocess
 
 import pytest
 
-from conftest import Argosd, BUILD, PLACEMENT, own_settings, wait_until
+from conftest import Argosd, BUILD, PLACEMENT, wait_until
 from test_gateway import Chat
-
-pytestmark = pytest.mark.skipif(PLACEMENT == "nodes", reason="the settings of two homes")
 
 
 def argos(home, *words, env=None, json_=False):
@@ -75,7 +73,6 @@ def test_check_names_the_place(home):
     assert code == 1 and "local.yaml:2: http.port: expected an integer" in err
 
 
-@own_settings
 def test_settings_are_read_again_while_it_runs(argosd):
     chat = Chat(argosd)
     chat.ask("hello")
@@ -95,13 +92,13 @@ def test_settings_are_read_again_while_it_runs(argosd):
     refused = chat.ask("two")
     assert refused["kind"] == "error" and "too many messages" in refused["text"]
     # An invalid file keeps the old settings, and says why
-    (argosd.home / "local.yaml").write_text("gateway: {queue_max: none}\n")
+    argosd.write_local("gateway: {queue_max: none}\n")
     code, _, err = argos(argosd.home, "reload")
     assert code == 1 and "the old settings stay: local.yaml:1: gateway.queue_max: expected an integer" in err
     argosd.wait_log('event="settings kept"')
     assert "too many messages" in chat.ask("three")["text"]
     # What needs a restart is named, each time until there is one
-    (argosd.home / "local.yaml").write_text("")
+    argosd.write_local("")
     (argosd.home / "argos.yaml").write_text("http: {host: \"127.0.0.2\"}\nagent: {max_iterations: 7}\n")
     for changed in (["agent.max_iterations", "gateway.queue_max"], []):
         code, out, _ = argos(argosd.home, "reload", json_=True)
@@ -115,7 +112,6 @@ def test_settings_are_read_again_while_it_runs(argosd):
     chat.peer.close()
 
 
-@own_settings
 def test_sethome_writes_local_yaml(argosd):
     text = "# mine\nplatforms: {test: {home_channel: {chat_id: 7, name: old}}}\n"
     (argosd.home / "argos.yaml").write_text(text)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, own_settings, wait_until
+from conftest import BUILD, wait_until
 from edits import Events, Gate
 from person import Person
 
@@ -219,23 +219,25 @@ def test_place_outlives_the_process(daemon, discord):
     assert daemon.stop() == 0
 
 
-@own_settings
 def test_setup(daemon, discord):
     """A token that is wrong, an intent that is off, and then one that works."""
+    home = daemon.home_of("discord")
+
     def setup(token, *where):
-        return subprocess.run([BUILD / "argos", "setup", "discord", *where, "--home", daemon.home], capture_output=True, text=True,
+        return subprocess.run([BUILD / "argos", "setup", "discord", *where, "--home", home], capture_output=True, text=True,
                               input=token + "\n", timeout=60, env={"PATH": "/usr/bin:/bin"}, check=False)
     for token, said in (("short", "three parts"), (TOKEN[:-1] + "c", "does not know this token")):
         done = setup(token, "--base-url", discord.url)
         assert done.returncode == 1 and said in done.stdout + done.stderr, (done.stdout, done.stderr)
-    (daemon.home / "argos.yaml").write_text(f"platforms:\n  discord:\n    base_url: {discord.url}\n")  # Where it is, the settings say from here on
+    for each in daemon.homes:  # Where it is, the settings say from here on
+        (each / "argos.yaml").write_text(f"platforms:\n  discord:\n    base_url: {discord.url}\n")
     discord.app_flags = 0
     done = setup(TOKEN)
     assert done.returncode == 1 and "Message Content Intent" in done.stdout + done.stderr
     discord.app_flags = 1 << 18
     done = setup(TOKEN)
     assert done.returncode == 0 and "@gw is set up as discord.main" in done.stdout and BOT in done.stderr, (done.stdout, done.stderr)
-    secret = daemon.home / "secrets" / "discord.main"
+    secret = home / "secrets" / "discord.main"
     assert secret.read_text() == TOKEN and stat.S_IMODE(secret.stat().st_mode) == 0o600
     daemon.start()
     daemon.wait_log("event=connected")

@@ -5,10 +5,8 @@ import uuid
 
 import pytest
 
-from conftest import PLACEMENT, own_settings, wait_until
+from conftest import wait_until
 from test_gateway import Chat
-
-pytestmark = own_settings
 
 
 def restart(chat, **more):
@@ -28,8 +26,7 @@ def test_a_drain_lets_the_turn_end_and_keeps_what_comes(daemon, number, code):
     chat.event("turn.delta")
     daemon.signal(number)
     daemon.wait_log("event=stopping")
-    if PLACEMENT == "one":  # A child stops behind the gateway: then nobody takes this
-        waiting = chat.say("meanwhile")
+    waiting = chat.say("meanwhile")
     chat.event("run.completed")
     assert daemon.wait() == code
     daemon.wait_log("event=drained left=nothing")
@@ -37,8 +34,7 @@ def test_a_drain_lets_the_turn_end_and_keeps_what_comes(daemon, number, code):
     daemon.start()
     chat = Chat(daemon)
     assert chat.run(running)["state"] == "completed"
-    if PLACEMENT == "one":
-        wait_until(lambda: (chat.run(waiting) or {}).get("state") == "completed")
+    wait_until(lambda: (chat.run(waiting) or {}).get("state") == "completed")
     chat.peer.close()
 
 
@@ -96,7 +92,6 @@ def test_who_asks_for_a_restart_is_told_after_it_and_a_loop_is_refused(daemon):
     chat.peer.close()
 
 
-@pytest.mark.skipif(PLACEMENT != "one", reason="a child drains by itself, and is not told who asked")
 def test_a_turn_that_asks_is_not_waited_for(daemon):
     (daemon.home / "argos.yaml").write_text("gateway: {drain_timeout_s: 60}\n")
     daemon.start()

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PLACEMENT
+from conftest import BUILD
 from script_agent import argos
 from test_adapter_pyzmq import Peer
 
@@ -19,10 +19,10 @@ def answer(peer, request, status, text, start=0):
     peer.send({"type": "job.result", "to": "actor:" + request[1]["from"], "re": request[0]["id"]}, body)
 
 
-@pytest.mark.skipif(PLACEMENT != "one", reason="drains the actor by its name")
 def test_entries_that_come_before_the_answer(argosd):
     key = argos(argosd, "keys", "new", "script", "--role", "core")
-    argos(argosd, "peers", "drain", "jobs")
+    for name in argosd.names("jobs"):
+        argos(argosd, "peers", "drain", name)
     with open(key["file"], encoding="utf-8") as file:
         peer = Peer(argosd.endpoint, "jobs@script", json.load(file)["token"])
     peer.send({"type": "credit"}, {"messages": 1000, "bytes": 10_000_000})

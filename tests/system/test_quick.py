@@ -1,15 +1,12 @@
 """Quick commands of the shell (quick_commands, type exec) as a chat uses them."""
 import pytest
 
-from conftest import own_settings
 from test_commands import Talk
-
-pytestmark = own_settings
 
 
 @pytest.fixture
-def talk(daemon):
-    mark = daemon.home / "mark"
+def talk(daemon, tmp_path):
+    mark = tmp_path / "mark"
     daemon.home.joinpath("argos.yaml").write_text(f"""quick_commands:
   disk: {{type: exec, command: "echo free space", description: what is left}}
   mark: {{type: exec, command: "echo x >> {mark}"}}
@@ -24,19 +21,19 @@ def talk(daemon):
 
 
 @pytest.mark.conversation("a quick command")
-def test_what_the_settings_name_runs_and_is_told(talk, daemon):
+def test_what_the_settings_name_runs_and_is_told(talk, tmp_path):
     assert talk.ask("/disk")["text"] == "free space\n"
     assert talk.ask("/df")["text"] == "free space\n"
     assert "ended with 3" in talk.ask("/halt")["text"]
     assert "✅ Done." in talk.ask("/mark")["text"]
-    assert (daemon.home / "mark").read_text() == "x\n"
+    assert (tmp_path / "mark").read_text() == "x\n"
     assert talk.route()["route"] is None  # No turn, no session
 
 
-def test_what_needs_an_approval_and_what_is_typed_behind_it_never_reach_the_shell(talk, daemon):
+def test_what_needs_an_approval_and_what_is_typed_behind_it_never_reach_the_shell(talk, tmp_path):
     assert "does not run" in talk.ask("/wipe")["text"]
     assert "takes no words" in talk.ask("/mark; echo y")["text"] + talk.ask("/mark && echo y")["text"]
-    assert not (daemon.home / "mark").exists()
+    assert not (tmp_path / "mark").exists()
 
 
 def test_it_runs_beside_a_turn(talk):

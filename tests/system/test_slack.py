@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, own_settings, wait_until
+from conftest import BUILD, wait_until
 from edits import Events, Gate
 from person import Person
 from test_adapter_pyzmq import Peer
@@ -181,11 +181,12 @@ def test_refused_token(daemon, slack):
     assert daemon.stop() == 0
 
 
-@own_settings
 def test_setup(daemon, slack):
     """Tokens in each other's place, one that is wrong, and then two that work."""
+    home = daemon.home_of("slack")
+
     def setup(*tokens):
-        return subprocess.run([BUILD / "argos", "setup", "slack", "--base-url", slack.url, "--home", daemon.home], capture_output=True,
+        return subprocess.run([BUILD / "argos", "setup", "slack", "--base-url", slack.url, "--home", home], capture_output=True,
                               text=True, input="\n".join(tokens) + "\n", timeout=60, env={"PATH": "/usr/bin:/bin"}, check=False)
     for tokens, said in (((APP_TOKEN, BOT_TOKEN), "begins with xoxb-"), (("xoxb-nobody", APP_TOKEN), "the token of the bot: Slack does not know it"),
                          ((BOT_TOKEN, "xapp-nobody"), "the token of the app: Slack does not know it")):
@@ -194,7 +195,7 @@ def test_setup(daemon, slack):
     done = setup(BOT_TOKEN, APP_TOKEN)
     assert done.returncode == 0 and "@gw is set up as slack.main" in done.stdout, (done.stdout, done.stderr)
     for name, token in (("slack.main", BOT_TOKEN), ("slack.main.app", APP_TOKEN)):
-        secret = daemon.home / "secrets" / name
+        secret = home / "secrets" / name
         assert secret.read_text() == token and stat.S_IMODE(secret.stat().st_mode) == 0o600
     daemon.start()
     daemon.wait_log("event=connected")

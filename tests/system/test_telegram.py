@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, Argosd, own_settings, wait_until
+from conftest import BUILD, Argosd, wait_until
 from edge import free_port
 from edits import Events, Gate
 from person import Person
@@ -429,8 +429,8 @@ def test_adapter_check(home, telegram):
 
 #  The command line
 
-def argos(daemon, *words, given=None):
-    return subprocess.run([BUILD / "argos", *words, "--home", daemon.home], capture_output=True, text=True, input=given, timeout=60,
+def argos(daemon, *words, given=None, home=None):
+    return subprocess.run([BUILD / "argos", *words, "--home", home or daemon.home], capture_output=True, text=True, input=given, timeout=60,
                           env={"PATH": "/usr/bin:/bin"}, check=False)
 
 
@@ -449,20 +449,21 @@ def test_adapters_are_listed_probed_and_paused(ready, telegram, person):
     assert row["probe"] == {"ok": True, "user_name": "fake_bot"} and row["capabilities"]["send_idempotency"] == "none"
 
 
-@own_settings
 def test_setup(daemon, telegram):
+    home = daemon.home_of("telegram")
+
     def setup(token, url=telegram.url):
-        return argos(daemon, "setup", "telegram", "--base-url", url, given=token + "\n")
+        return argos(daemon, "setup", "telegram", "--base-url", url, given=token + "\n", home=home)
 
     for token, url, words in (("nonsense", telegram.url, "no token of a bot"), (new_token(), telegram.url, "does not know this token"),
                               (telegram.bot.token, "http://127.0.0.1:1", "can't be reached")):
         done = setup(token, url)
         assert done.returncode == 1 and words in done.stderr and token not in done.stderr
-    assert not (daemon.home / "local.yaml").exists()
+    assert not (home / "local.yaml").exists()
     done = setup(telegram.bot.token)
     assert done.returncode == 0 and "@fake_bot" in done.stdout, done.stderr
-    secret = daemon.home / "secrets" / "telegram.main"
-    assert secret.stat().st_mode & 0o777 == 0o600 and telegram.bot.token not in (daemon.home / "local.yaml").read_text()
+    secret = home / "secrets" / "telegram.main"
+    assert secret.stat().st_mode & 0o777 == 0o600 and telegram.bot.token not in (home / "local.yaml").read_text()
     daemon.start()
     telegram.say(ANA, "hello")
     whole(telegram, ANA, "You said: hello")
