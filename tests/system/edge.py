@@ -53,7 +53,7 @@ class Edge:
         self.written = ""  # What the settings say of the nodes
         self.process = None
         self.env = {}
-        self.up, self.stopping = threading.Event(), threading.Event()
+        self.up, self.stopping = threading.Event(), None
         self.port = free_port()
 
     def apart(self):
@@ -98,20 +98,20 @@ class Edge:
         if self.process and self.process.poll() is None:
             return
         self.up.clear()
-        self.stopping.clear()
+        self.stopping = threading.Event()
         self.process = subprocess.Popen([*self.prefix, str(self.build / "argosd"), "--home", str(self.home), "--node", "edge"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env={**env, **self.env})
-        threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True).start()
+        threading.Thread(target=self._read, args=(self.process.stderr, self.stopping), daemon=True).start()
 
-    def _read(self, stream):
+    def _read(self, stream, stopping):
         for line in stream:
             if "event=ready" in line:
                 self.up.set()
             if "event=stopping" in line:
-                self.stopping.set()
+                stopping.set()
             #  The tests wait for the core to be ready
             self.say(line.rstrip("\n").replace("event=ready", "event=edge-up"))
-        self.stopping.set()
+        stopping.set()
 
     def wait_up(self, deadline_s=30):
         assert self.up.wait(deadline_s), "the node edge did not come up"
@@ -125,6 +125,8 @@ class Edge:
 
     def end(self, number, deadline_s):
         """Tell it, twice: without its core there is nothing that could end."""
+        if not self.process:
+            return
         self.signal(number)
         self.stopping.wait(deadline_s)
         self.signal(number)

@@ -14,7 +14,7 @@ import threading
 import pytest
 import zmq
 
-from conftest import BUILD, DEADLINE_S, ROOT, own_settings, wait_until
+from conftest import BUILD, DEADLINE_S, ROOT, wait_until
 from edge import free_port
 
 NODE = ROOT / "clients" / "node"
@@ -399,7 +399,6 @@ def test_the_sample_worker(argosd, samples, programs):
     assert [letter["id"] for letter in wait_until(lambda: dead_letters(argosd))] == ["bad"]
 
 
-@own_settings
 def test_a_sample_adapter_of_the_settings_shows_the_token_it_gets(daemon):
     """Nobody comes in by ipc without one here: as which account each of them is taken in is that of its token."""
     commands = {f"echo_{language}": SAMPLES[language][1] for language in SAMPLES if language != "node" or not NODE_MISSING}

@@ -132,7 +132,6 @@ def test_sethome_writes_local_yaml(argosd):
     chat.peer.close()
 
 
-@own_settings
 def test_who_says_last_where_the_home_is_wins(daemon):
     """/sethome over the environment, a setting of later over /sethome."""
     def home():
