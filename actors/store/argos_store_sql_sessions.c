@@ -111,8 +111,13 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                                " WHERE s.listed = 1 AND ?1 IS NULL" PAGE,
     [ARGOS_SQL_SESSION_LIST_OWNER] = "SELECT " COLUMNS ", " ROOT " FROM sessions s"
                                      " WHERE s.listed = 1 AND s.owner = ?1" PAGE,
-    [ARGOS_SQL_SESSION_LIST_ALL] = "SELECT " COLUMNS ", " ROOT " FROM sessions s"
-                                   " WHERE (?1 IS NULL OR s.owner = ?1)" PAGE,
+    //  Two walks along the index, merged
+    [ARGOS_SQL_SESSION_LIST_ALL] =
+        "SELECT * FROM (SELECT " COLUMNS ", " ROOT " FROM sessions s"
+        " WHERE s.listed = 1 AND (?1 IS NULL OR s.owner = ?1)" PAGE ")"
+        " UNION ALL SELECT * FROM (SELECT " COLUMNS ", " ROOT " FROM sessions s"
+        " WHERE s.listed = 0 AND (?1 IS NULL OR s.owner = ?1)" PAGE ")"
+        " ORDER BY last_activity_at DESC, id DESC LIMIT ?5",
     [ARGOS_SQL_SESSION_PREFIX] = "SELECT id FROM sessions WHERE id >= ?1"
                                  " AND id < ?1 || char (1114111)"
                                  " AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT 2",
