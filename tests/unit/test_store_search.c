@@ -152,6 +152,43 @@ what_is_gone_is_not_found (void **state)
 
 //  The names of tools, what they were called with, and the beginning of what they said
 
+//  What the user has taken back is hidden, what a summary stands for is not; both whether it is
+//  indexed or not.
+
+static void
+what_was_taken_back_is_not_found (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    static const char *const words[] = { "secret", "日本語", "日本" };
+    for (int indexed = 0; indexed < 2; indexed++) {
+        char id[16];
+        snprintf (id, sizeof id, "s%d", indexed);
+        says_write (kit, "session.create", "{'id':'%s'}", id);
+        s_say (kit, id, "old secret 日本語");
+        says_turn (kit, id, "session.replace",
+            "{'session_id':'%s','compact':true,'messages':[{'role':'user','content':'sum'}]}", id);
+        s_say (kit, id, "new secret 日本語");
+        if (indexed)
+            s_work (kit);
+        char members[40];
+        snprintf (members, sizeof members, ",\"session_id\":\"%s\"", id);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal (s_hits (kit, words[i], members), 2);
+        int64_t taken = kit_number (kit, "SELECT max (id) FROM messages WHERE content LIKE 'new%'");
+        assert_int_equal (says_write (kit, "session.rewind",
+                              "{'session_id':'%s','message_id':%lld}", id, (long long) taken),
+            ARGOS_OK);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal (s_hits (kit, words[i], members), 1);
+        assert_int_equal (
+            kit_number (kit, "SELECT ifnull (max (value), 0) FROM meta WHERE name = 'indexed'") >=
+                taken,
+            indexed);
+    }
+    kit_free (kit);
+}
+
 static void
 calls_of_tools_are_found (void **state)
 {
@@ -294,6 +331,7 @@ main (void)
         cmocka_unit_test (a_query_is_cleaned),
         cmocka_unit_test (results_are_complete_while_the_indexer_lags),
         cmocka_unit_test (what_is_gone_is_not_found),
+        cmocka_unit_test (what_was_taken_back_is_not_found),
         cmocka_unit_test (calls_of_tools_are_found),
         cmocka_unit_test (a_search_goes_on_before_a_message),
         cmocka_unit_test (no_query_fails),
