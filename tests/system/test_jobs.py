@@ -1,6 +1,6 @@
 """Background jobs: started from a chat, they outlive argosd, and their end comes back into the chat that started them, once.
 
-Which test stands for which line of the specification, beside those of tests/unit/test_job.c, test_job_text.c, test_jobs_tool.c and test_job_watch.c:
+Which test stands for which line of the specification, beside those of test_jobs_files.py, tests/unit/test_job.c, test_job_text.c, test_jobs_tool.c and test_job_watch.c:
 
     D.9   5 no session               test_wrong_calls (the unit test_launch has the tool without one)
           6, 7, 8, 9, 11, 14 tool    test_another_chat_sees_nothing
@@ -27,22 +27,16 @@ Which test stands for which line of the specification, beside those of tests/uni
           121-128 notices            test_notice_modes, test_silence_and_its_notice
     31, 32 and 43 are about sandboxes, which there are none of here.
 """
-import contextlib
 import json
-import os
 import pathlib
 import re
 import signal
-import sqlite3
-import struct
 import uuid
 
 import pytest
 
 from conftest import wait_until
-from httpapi import Api
 from test_busy import hold
-from test_cli import argos
 from test_gateway import Chat, Peer
 from test_provider_wire import KEY, answer, provider, turn  # noqa: F401: a fixture
 from test_provider_wire import start as start_wire
@@ -397,88 +391,6 @@ def test_a_nul_becomes_a_character_that_no_command_has(jobs):
     assert jobs.row(job)["command"] == "tr\ufffdue"
 
 
-def test_binary_and_large_output(jobs):
-    job = jobs.ask("job.start", {"command": "printf 'a\\377\\000b'; head -c 30000000 /dev/zero | tr '\\0' z; echo end"})["job"]["id"]
-    jobs.ask("job.wait", {"id": job})
-    row = jobs.row(job)
-    assert row["status"] == "done" and row["output_bytes"] == 30000008 and row["output_dropped"] == 30000008 - 8388608
-    assert jobs.ask("job.output", {"id": job, "from": 0, "limit": 10})["text"] == "a\ufffdbzzzzzz"
-    end = jobs.ask("job.output", {"id": job, "from": 25000000})
-    assert end["text"].startswith("zzz") and end["from"] == 25000000 and end["next"] == 25131072
-    assert jobs.ask("job.output", {"id": job, "from": 100000})["from"] > 20000000  # What is not kept is left out
-    assert jobs.ask("job.output", {"id": job})["text"].endswith("zzzend\n")
-
-
-def test_it_removes_its_files(jobs, shared_argosd):
-    """Its folder, its log, its exit record before it is written: the result is there all the same."""
-    home = shared_argosd.tools_home / "jobs"
-    job = jobs.ask("job.start", {"command": f"echo before; rm -rf {home}; echo after; exit 4"})["job"]["id"]
-    answer = jobs.ask("job.wait", {"id": job})
-    assert answer["job"]["exit_code"] == 4 and jobs.ask("job.output", {"id": job})["text"] == "before\nafter\n"
-
-
-def test_jobs_folder_that_is_not_writable(argosd):
-    jobs = Jobs(argosd)
-    home = argosd.tools_home / "jobs"
-    home.write_text("not a folder")
-    answer = jobs.ask("job.start", {"command": "true"})
-    assert answer["job"]["status"] == "failed" and answer["job"]["not_started"]
-    home.unlink()
-    assert jobs.ask("job.start", {"command": "true"})["job"]["status"] == "running"
-    jobs.close()
-
-
-def test_damaged_files_and_ends_while_nobody_looks(argosd):
-    """Exit records that are empty or text, a log of another boot or of a reused pid, no log at all: each has one answer."""
-    jobs = Jobs(argosd)
-    home = argosd.tools_home / "jobs"
-    names = ["empty", "text", "reboot", "reused", "never", "power", "good"]
-    (home.parent / "ran").touch()
-    ids = {name: jobs.ask("job.start", {"command": f"echo {name} >> {home.parent}/ran; exec sleep 300"})["job"]["id"] for name in names}
-    wait_until(lambda: len((home.parent / "ran").read_text().split()) == len(names))
-    logs = {name: (home / job / "log").read_bytes() for name, job in ids.items()}
-    keepers = {name: struct.unpack("=Q", log[40:48])[0] for name, log in logs.items()}
-    jobs.close()
-    argosd.kill()
-    other = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "300")
-    for name in names[:-1]:
-        shell = int(pathlib.Path(f"/proc/{keepers[name]}/task/{keepers[name]}/children").read_text())
-        os.kill(keepers[name], signal.SIGKILL)
-        wait_until(lambda: not alive(shell) and not alive(keepers[name]))
-    (home / ids["empty"] / "exit").write_text("")
-    (home / ids["text"] / "exit").write_text("what?\n\0")
-    pid = struct.pack("=Q", other)
-    (home / ids["reboot"] / "log").write_bytes(logs["reboot"][:40] + pid + logs["reboot"][48:56] + b"another boot".ljust(40, b"\0"))
-    (home / ids["reused"] / "log").write_bytes(logs["reused"][:40] + pid + logs["reused"][48:])
-    for name in ("never", "power"):
-        (home / ids[name] / "log").unlink()
-    with contextlib.closing(sqlite3.connect(argosd.home / "argos.db")) as db, db:
-        db.execute("UPDATE records SET value = json_set(value, '$.boot', 'another boot') WHERE space = 'job.task' AND key = ?", (ids["power"],))
-    os.kill(keepers["good"], signal.SIGTERM)  # Not asked for by us
-    wait_until(lambda: (home / ids["good"] / "exit").exists())
-    argosd.start()
-    jobs = Jobs(argosd)
-    rows = {name: jobs.row(job) for name, job in ids.items()}
-    assert [rows[name]["exit_code"] for name in ("empty", "text")] == [1, 1]
-    assert rows["reboot"]["died"] and rows["reused"]["died"] and rows["reused"]["exit_code"] == -1
-    assert rows["good"]["exit_code"] == 143 and "killed" not in rows["good"]
-    assert rows["power"]["died"]  # It may have begun before the power was gone: nothing says so, and it is not tried again
-    #  There is no sign that it was started, so it is, once more here because the sign was taken away
-    assert rows["never"]["status"] == "running"
-    assert alive(other)  # Who has got the number of a job is left alone
-    os.kill(other, signal.SIGKILL)
-    os.waitpid(other, 0)
-    jobs.ask("job.kill", {"id": ids["never"]})
-    jobs.close()
-
-
-def alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def test_environment(jobs, shared_argosd):
     """C.9-30: what was asked for is there, what is a secret of the daemon's is not."""
     job = jobs.ask("job.start", {"command": "env", "env": {"MY_OWN": "kept", "TELEGRAM_BOT_TOKEN": "forced"}})["job"]["id"]
@@ -520,59 +432,6 @@ def test_a_durable_start_is_done_once(jobs, shared_argosd):
         return jobs.ask("job.list", {"session_id": "a-session-of-its-own"})["jobs"]
     wait_until(lambda: mine() and mine()[0]["status"] == "done")
     assert len(mine()) == 1 and (shared_argosd.tools_home / "once").read_text() == "x\n"
-
-
-# The command line, the HTTP interface, the chat
-
-def test_command_line(shared_argosd):
-    def run(*words, code=0):
-        result = argos(shared_argosd.home, *words)
-        assert result.returncode == code, result
-        return result.stdout
-
-    job = run("jobs", "start", "--", "sh", "-c", "echo \"it's\"; sleep 0.2; echo over").strip()
-    assert run("jobs", "output", "-f", job[:8]) == "it's\nover\n"
-    listed = run("jobs", "list")
-    assert job in listed and "done" in listed
-    assert f"id             {job}" in run("jobs", "show", job[:6])
-    assert "is over: done" in run("jobs", "kill", job)
-    long = run("jobs", "start", "--", "exec sleep 60").strip()
-    assert f"job {long}: killed" in run("jobs", "kill", long)
-    assert json.loads(run("jobs", "show", long, "--json"))["job"]["killed"] is True
-    for wrong in (["frobnicate"], ["show"], ["show", "../x"], ["start"], ["start", "true"], ["list", "x"]):
-        run("jobs", *wrong, code=2)
-    run("jobs", "show", "0123456789ab", code=1)
-
-
-def test_http(shared_argosd):
-    api = Api(shared_argosd)
-    run = api.start('!tool terminal {"command":"echo by http; sleep 60","background":true}')
-    api.finish(run)
-    status, _, body = api.call("GET", "/v1/jobs")
-    assert status == 200
-    job = next(job for job in body["data"] if job.get("run_id") == run)
-    assert job["object"] == "argos.job" and job["status"] == "running" and job["run_id"] == run and "owner" not in job
-    wait_until(lambda: api.call("GET", f"/v1/jobs/{job['id']}")[2]["output"] == "by http\n")
-    status, _, body = api.call("POST", f"/v1/jobs/{job['id']}/kill")
-    assert status == 200 and body["outcome"] == "killed" and body["job"]["killed"] is True
-    assert api.call("GET", "/v1/jobs/0123456789ab")[0] == 404 and api.call("POST", "/v1/jobs/x%20y/kill")[0] == 404
-
-
-def test_http_hears_of_the_end(shared_argosd, jobs):
-    api = Api(shared_argosd)
-    run = api.start('!tool terminal {"command":"echo for the next request","background":true}')
-    api.finish(run)
-    job = next(job for job in api.call("GET", "/v1/jobs")[2]["data"] if job.get("run_id") == run)
-    wait_until(lambda: jobs.row(job["id"])["followed_up"])
-    told = api.get(jobs.row(job["id"])["followup"])
-    assert told["status"] == "completed" and "for the next request" in told["output"]
-    assert told["session_id"] == api.get(run)["session_id"]
-
-
-def test_agents_command_shows_jobs(chat, jobs):
-    job, _ = start(chat, "exec sleep 60")
-    assert f"Background jobs:\n[{job}] running | " in chat.ask("/agents")["text"]
-    jobs.ask("job.kill", {"id": job})
 
 
 # What the model is offered
