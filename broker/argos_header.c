@@ -377,7 +377,7 @@ s_member (scan_t *scan, argos_header_t *header, uint32_t *seen)
     if (!s_token (scan, name, sizeof name - 1) || !s_accept (scan, ':'))
         return s_fail (scan, "a member is not of the form \"name\": value");
     for (size_t i = 0; i < MEMBER_COUNT; i++)
-        if (strcmp (members[i].name, name) == 0) {
+        if (*members[i].name == *name && strcmp (members[i].name, name) == 0) {
             if (*seen & 1U << i)
                 return s_fail (scan, "a member is there twice");
             *seen |= 1U << i;
