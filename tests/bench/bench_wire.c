@@ -235,14 +235,20 @@ wire_store (wire_t *self, int64_t *ret_commits, int64_t *ret_requests)
 void
 wire_text (const char *json, const char *name, char *target, size_t size)
 {
-    char pattern[72];
-    snprintf (pattern, sizeof pattern, "\"%s\":\"", name);
-    const char *found = strstr (json, pattern);
+    size_t name_size = strlen (name), length;
+    const char *found = json;
     target[0] = '\0';
-    if (found) {
-        found += strlen (pattern);
-        snprintf (target, size, "%.*s", (int) strcspn (found, "\""), found);
-    }
+    while ((found = strstr (found, name)) &&
+           (found == json || found[-1] != '"' || strncmp (found + name_size, "\":\"", 3) != 0))
+        found += name_size;
+    if (!found)
+        return;
+    found += name_size + 3;
+    length = strcspn (found, "\"");
+    if (length >= size)
+        length = size - 1;
+    memcpy (target, found, length);
+    target[length] = '\0';
 }
 
 int64_t
