@@ -107,7 +107,7 @@ s_handle_requests (self_t *self)
         return 0;
     self->failed =
         argos_store_batch (self->store, self->requests, self->answers, count, self->reason) != 0;
-    //  Frames are shared with the broker: let go of before it may let go of them
+    //  Large frames are shared with the broker: let go of before it may let go of them
     for (size_t i = 0; i < count; i++)
         argos_storage_req_destroy (&self->requests[i]);
     argos_ready_set (&self->ready, PAIR, true);
