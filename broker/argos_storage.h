@@ -78,7 +78,7 @@ typedef struct {
     char owner[ARGOS_NAME_MAX + 1]; //  TOPIC: owner if it has to be made
     int64_t seq, lease, n, seen;    //  COMMIT, LEASE, RELEASE, MAIL: as in the header
     bool done;                      //  COMMIT: consumes the row
-    bool trusted;   //  COMMIT: the sender has role core (may state hops of a chain it continues)
+    bool trusted;   //  COMMIT: the sender has role core: bodies are not checked again
     bool any_topic; //  COMMIT: may write to topics of other owners
     argos_service_change_t change; //  SERVICE: what is asked
     int64_t boot;                  //  TOPIC: the current boot
