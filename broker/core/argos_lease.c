@@ -272,6 +272,9 @@ argos_lease_released (argos_core_t *self, item_t *item, argos_storage_ans_t *ans
 {
     lane_t *lane = item->lane;
     session_t *session = argos_session_find (self, item->session);
+    //  A peer may guess its lease and give it back before it has been told
+    if (!lane && (lane = argos_lane_of_head (self, item->seq)))
+        lane->inserting++;
     if (session && session != self->self) {
         if (ans->code == ARGOS_OK)
             argos_core_word (self, session->conn, "accepted", item->id, "{}");
