@@ -327,6 +327,17 @@ s_index_busy (argos_store_t *self)
     return !s_fatal (self);
 }
 
+//  The longer the log, the slower is SQLite's index of the few pages that each commit writes, and
+//  the fewer are the copies of a page that is written often. Many who wait are better off with few
+//  checkpoints, one who waits for nobody else with a short log.
+
+static int
+s_log_limit (argos_store_t *self, size_t count)
+{
+    self->lone = count > 1 ? 0 : self->lone < ARGOS_STORE_LONE ? self->lone + 1 : self->lone;
+    return self->lone == ARGOS_STORE_LONE ? ARGOS_STORE_WAL_PAGES_LONE : ARGOS_STORE_WAL_PAGES_BUSY;
+}
+
 int
 argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
     argos_storage_ans_t **answers, size_t count, char *reason)
@@ -337,7 +348,7 @@ argos_store_batch (argos_store_t *self, argos_storage_req_t **requests,
         answers[i] = NULL;
     if (self->broken)
         return s_end (self, reason);
-    if (self->wal_pages >= ARGOS_STORE_WAL_PAGES_BUSY && argos_store_checkpoint (self) != 0 &&
+    if (self->wal_pages >= s_log_limit (self, count) && argos_store_checkpoint (self) != 0 &&
         s_fatal (self))
         return s_end (self, reason);
     if (self->messages_behind >= ARGOS_STORE_BEHIND_BUSY && !s_index_busy (self))

@@ -25,8 +25,10 @@
 #define ARGOS_STORE_COPY_MAX 20000            //  Messages that one operation copies or removes
 #define ARGOS_STORE_BEHIND_BUSY 4000          //  Index even under load when so many are not
 #define ARGOS_STORE_HASH_SIZE 16              //  Bytes of a content hash
-#define ARGOS_STORE_WAL_PAGES 1000            //  Checkpoint when idle
-#define ARGOS_STORE_WAL_PAGES_BUSY 2500       //  Checkpoint even under load
+#define ARGOS_STORE_WAL_PAGES 4000            //  Checkpoint when idle
+#define ARGOS_STORE_WAL_PAGES_BUSY 8000       //  Checkpoint even under load
+#define ARGOS_STORE_WAL_PAGES_LONE 1000       //  Checkpoint when there is only one who waits
+#define ARGOS_STORE_LONE 64                   //  Requests in turn that were alone: there is
 
 //  A row of the queue without its header and body
 
@@ -126,6 +128,7 @@ struct argos_store {
     int64_t space_checked;     //  When the free space was asked for, msec
     bool space_low;            //  It is below space_min
     int wal_pages;             //  In the log after the last commit
+    int lone;                  //  Requests in turn that came alone
     bool broken;               //  A chore has met what ends the process
     bool vacuumed;             //  Free pages were looked at since the last commit
     int64_t chore_at;          //  Time of the last chore, msec
