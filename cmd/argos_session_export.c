@@ -95,6 +95,7 @@ argos_session_export_all (argos_cli_t *self, const char *owner, const char *plat
         next = json_incref (json_object_get (reply, "next"));
         json_decref (reply);
     } while (next && code == ARGOS_OK && !self->interrupted);
+    json_decref (next);
     for (bool moved = true; moved && code == ARGOS_OK;) {
         moved = false;
         json_object_foreach_safe (all, again, id, parent)
