@@ -35,6 +35,9 @@ void bench_samples_clear (bench_samples_t *self);
 //  The median of BENCH_ROUNDS values.
 double bench_median (const double *values);
 
+//  The median of that many; they are put in order.
+double bench_median_of (double *values, int count);
+
 //  How often this process has called fsync or fdatasync.
 int64_t bench_syncs (void);
 

@@ -89,17 +89,23 @@ bench_samples_clear (bench_samples_t *self)
 }
 
 double
+bench_median_of (double *values, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int k = i; k > 0 && values[k] < values[k - 1]; k--) {
+            double swap = values[k];
+            values[k] = values[k - 1];
+            values[k - 1] = swap;
+        }
+    return values[count / 2];
+}
+
+double
 bench_median (const double *values)
 {
     double sorted[BENCH_ROUNDS];
     memcpy (sorted, values, sizeof sorted);
-    for (int i = 1; i < BENCH_ROUNDS; i++)
-        for (int k = i; k > 0 && sorted[k] < sorted[k - 1]; k--) {
-            double swap = sorted[k];
-            sorted[k] = sorted[k - 1];
-            sorted[k - 1] = swap;
-        }
-    return sorted[BENCH_ROUNDS / 2];
+    return bench_median_of (sorted, BENCH_ROUNDS);
 }
 
 void
