@@ -43,10 +43,33 @@ typedef enum {
     WORD_READY,  //  It serves
     WORD_FAILED, //  It does not, and waits to be stopped
     WORD_GONE,   //  Its thread has left without a word
-    WORD_OTHER   //  The descriptor was first
+    WORD_OTHER   //  None: the descriptor was first
 } word_t;
 
-//  Waits for the first word, or until fd is readable. With FAILED, reason is what comes with it.
+//  What a message of an actor says; WORD_OTHER = no word. With FAILED, reason is what comes with
+//  it. Destroys the message.
+
+static word_t
+s_read_word (zmsg_t *msg, char *reason, size_t size)
+{
+    zframe_t *first = zmsg_first (msg);
+    word_t word = WORD_OTHER;
+    if (first && zframe_streq (first, "READY"))
+        word = WORD_READY;
+    else if (first && zframe_streq (first, "FAILED")) {
+        zframe_t *why = zmsg_next (msg);
+        if (why)
+            snprintf (reason, size, "%.*s", (int) zframe_size (why), (char *) zframe_data (why));
+        word = WORD_FAILED;
+    }
+    else if (zmsg_signal (msg) >= 0)
+        word = WORD_GONE;
+    zmsg_destroy (&msg);
+    ARGOS_TAKE ();
+    return word;
+}
+
+//  Waits for the first word, or until fd is readable.
 
 static word_t
 s_wait_word (zsock_t *pipe, int fd, char *reason, size_t size)
@@ -57,20 +80,10 @@ s_wait_word (zsock_t *pipe, int fd, char *reason, size_t size)
         zmq_poll (items, fd >= 0 ? 2 : 1, -1);
         if (!items[0].revents && fd >= 0 && items[1].revents)
             return WORD_OTHER;
-        zmsg_t *msg = items[0].revents ? zmsg_recv_nowait (pipe) : NULL;
-        if (!msg)
-            continue; //  Interrupted by a signal
-        zframe_t *word = zmsg_first (msg);
-        bool gone = zmsg_signal (msg) >= 0;
-        bool ready = word && zframe_streq (word, "READY");
-        bool failed = word && zframe_streq (word, "FAILED");
-        zframe_t *why = failed ? zmsg_next (msg) : NULL;
-        if (why)
-            snprintf (reason, size, "%.*s", (int) zframe_size (why), (char *) zframe_data (why));
-        zmsg_destroy (&msg);
-        ARGOS_TAKE ();
-        if (ready || failed || gone)
-            return ready ? WORD_READY : failed ? WORD_FAILED : WORD_GONE;
+        zmsg_t *msg = items[0].revents ? zmsg_recv_nowait (pipe) : NULL; //  None after a signal
+        word_t word = msg ? s_read_word (msg, reason, size) : WORD_OTHER;
+        if (word != WORD_OTHER)
+            return word;
     }
 }
 
