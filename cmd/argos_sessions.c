@@ -17,6 +17,7 @@
 
 #define DAY_MS 86400000LL //  A day
 #define ID_SIZE 32        //  Bytes of a new id, terminated
+#define LOOK_MAX 100      //  Sessions to be deleted, counted at a time
 
 //  A command line
 
@@ -288,12 +289,13 @@ s_delete (argos_cli_t *self, const line_t *line)
     return rc;
 }
 
-//  Sessions that would go, at most 100; -1 after a failure has been printed.
+//  Sessions that would go, at most LOOK_MAX; -1 after a failure has been printed.
 
 static int
 s_prunable (argos_cli_t *self, const line_t *line, json_int_t before)
 {
-    json_t *reply = NULL, *body = json_pack ("{s:I, s:i}", "prunable_before", before, "limit", 100);
+    json_t *reply = NULL,
+           *body = json_pack ("{s:I, s:i}", "prunable_before", before, "limit", LOOK_MAX);
     s_set (body, "owner", line->owner);
     s_set (body, "platform", line->platform);
     argos_err_t code = argos_cli_ask (self, "store", "session.list", body, &reply);
@@ -303,6 +305,17 @@ s_prunable (argos_cli_t *self, const line_t *line, json_int_t before)
         return count;
     argos_cli_fail (self, "sessions prune", code);
     return -1;
+}
+
+//  How many went, of those that were left, when the rest is there still (-1 = not known). None:
+//  what is left has got work meanwhile.
+
+static int
+s_gone (int left, int rest)
+{
+    if (rest < 0 || (rest >= left && left == LOOK_MAX))
+        return left;
+    return rest < left ? left - rest : 0;
 }
 
 //  The time that many days ago, msec; -1 when that is no number of days.
@@ -339,9 +352,10 @@ s_prune (argos_cli_t *self, const line_t *line)
         if (code != ARGOS_OK)
             return argos_cli_fail (self, "sessions prune", code);
         int rest = s_prunable (self, line, before);
-        total += rest < left || left < 100 ? left - (rest > 0 ? rest : 0) : left;
-        if (rest >= left && left < 100)
-            break; //  What is left has got work meanwhile
+        int gone = s_gone (left, rest);
+        total += gone;
+        if (gone == 0)
+            break;
         left = rest;
         if (!self->json)
             fprintf (stderr, "%d sessions deleted\n", total);
