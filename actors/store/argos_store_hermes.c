@@ -260,6 +260,37 @@ s_usage (hermes_t *self, sqlite3_stmt *stmt, const char *id, json_t *list)
 //  ------------------------------------------------------------------------------------------------
 //  Sessions
 
+//  The session of a row, with its messages and what it has used. Returns 0, or -1 with a reason.
+
+static int
+s_session (hermes_t *self, sqlite3_stmt *row, sqlite3_stmt *messages, sqlite3_stmt *usage)
+{
+    argos_store_hermes_note_t note = { NULL, false };
+    const char *id = (const char *) sqlite3_column_text (row, 0);
+    bool continued = false;
+    const char *parent = (const char *) sqlite3_column_text (row, 1);
+    if (parent)
+        continued =
+            s_number (self, 0, "SELECT end_reason = 'compression' FROM sessions WHERE id = ?1",
+                parent) == 1;
+    json_t *session = argos_store_hermes_session (row, continued, &note);
+    if (note.why)
+        s_skip (self, "session", id ? id : "", note.why);
+    if (!session)
+        return 0;
+    json_t *list = json_array ();
+    int rc = s_usage (self, usage, id, list);
+    if (json_array_size (list) == 0)
+        argos_store_hermes_own_usage (row, list);
+    if (json_array_size (list))
+        json_object_set (session, "usage", list);
+    json_decref (list);
+    self->report->sessions++;
+    int64_t started_at = json_integer_value (json_object_get (session, "started_at"));
+    s_give (self, "session", session);
+    return rc == 0 ? s_messages (self, messages, id, started_at) : rc;
+}
+
 //  A parent before what came of it. In a ring of parents nobody is the first: those come last, and
 //  without one.
 
@@ -282,33 +313,8 @@ s_sessions (hermes_t *self)
         usage = s_select (self, "session_model_usage", argos_store_hermes_usage_columns,
             argos_store_hermes_usage_count, "WHERE s.session_id = ?1");
     int rc = rows && messages ? 0 : -1;
-    while (rc == 0 && !self->stopped && sqlite3_step (rows) == SQLITE_ROW) {
-        argos_store_hermes_note_t note = { NULL, false };
-        const char *id = (const char *) sqlite3_column_text (rows, 0);
-        bool continued = false;
-        const char *parent = (const char *) sqlite3_column_text (rows, 1);
-        if (parent)
-            continued =
-                s_number (self, 0, "SELECT end_reason = 'compression' FROM sessions WHERE id = ?1",
-                    parent) == 1;
-        json_t *session = argos_store_hermes_session (rows, continued, &note);
-        if (note.why)
-            s_skip (self, "session", id ? id : "", note.why);
-        if (!session)
-            continue;
-        json_t *list = json_array ();
-        rc = s_usage (self, usage, id, list);
-        if (json_array_size (list) == 0)
-            argos_store_hermes_own_usage (rows, list);
-        if (json_array_size (list))
-            json_object_set (session, "usage", list);
-        json_decref (list);
-        self->report->sessions++;
-        int64_t started_at = json_integer_value (json_object_get (session, "started_at"));
-        s_give (self, "session", session);
-        if (rc == 0)
-            rc = s_messages (self, messages, id, started_at);
-    }
+    while (rc == 0 && !self->stopped && sqlite3_step (rows) == SQLITE_ROW)
+        rc = s_session (self, rows, messages, usage);
     sqlite3_finalize (messages);
     sqlite3_finalize (usage);
     int end = s_done (self, rows, "sessions");
