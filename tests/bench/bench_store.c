@@ -162,8 +162,9 @@ s_lease_all (load_t *self)
         client_t *client = &self->clients[i];
         snprintf (client->session, sizeof client->session, "session-%d", i);
         snprintf (client->append, sizeof client->append,
-            "{\"session_id\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"%.*s\"}]}",
-            client->session, BODY - 12, self->body + 9);
+            "{\"session_id\":\"session-%d\","
+            "\"messages\":[{\"role\":\"user\",\"content\":\"%.*s\"}]}",
+            i, BODY - 12, self->body + 9);
         snprintf (header, sizeof header,
             "{\"type\":\"session.create\",\"to\":\"store\",\"durable\":true,\"id\":\"c%d\"}", i);
         snprintf (body, sizeof body, "{\"id\":\"%s\"}", client->session);
