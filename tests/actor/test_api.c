@@ -223,5 +223,5 @@ main (void)
         cmocka_unit_test (
             c042_a_thousand_readers_get_each_delta_and_one_that_does_not_read_delays_nobody),
     };
-    return schema_group ("api", tests, NULL, NULL);
+    return SCHEMA_GROUP ("api", tests, NULL, NULL);
 }

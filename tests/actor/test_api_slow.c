@@ -185,5 +185,5 @@ main (void)
             c029_c032_a_reader_that_stops_taking_is_let_go_with_a_word_and_comes_back),
         cmocka_unit_test (c029_a_reader_that_takes_nothing_is_cut_off),
     };
-    return schema_group ("api_slow", tests, NULL, NULL);
+    return SCHEMA_GROUP ("api_slow", tests, NULL, NULL);
 }

@@ -431,5 +431,5 @@ main (void)
         cmocka_unit_test (test_a_silent_broker_is_given_up),
         cmocka_unit_test (test_what_can_not_be_sent_is_refused_at_once),
     };
-    return schema_group ("peer", tests, NULL, NULL);
+    return SCHEMA_GROUP ("peer", tests, NULL, NULL);
 }

@@ -392,5 +392,5 @@ main (void)
         cmocka_unit_test (test_topics_are_read_from_the_beginning_and_live),
         cmocka_unit_test (test_a_newer_instance_supersedes),
     };
-    return schema_group ("peer_broker", tests, s_set_up, s_tear_down);
+    return SCHEMA_GROUP ("peer_broker", tests, s_set_up, s_tear_down);
 }

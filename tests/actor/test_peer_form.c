@@ -147,5 +147,5 @@ main (void)
         cmocka_unit_test (test_an_older_broker_gets_frames),
         cmocka_unit_test (test_a_frame_of_neither_form_is_dropped),
     };
-    return schema_group ("peer_form", tests, NULL, NULL);
+    return SCHEMA_GROUP ("peer_form", tests, NULL, NULL);
 }

@@ -269,5 +269,5 @@ main (void)
         cmocka_unit_test (test_another_store_makes_the_peer_forget),
         cmocka_unit_test (test_what_the_core_dies_of_is_given_up),
     };
-    return schema_group ("peer_lease", tests, NULL, NULL);
+    return SCHEMA_GROUP ("peer_lease", tests, NULL, NULL);
 }

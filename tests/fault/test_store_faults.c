@@ -24,8 +24,6 @@
 
 #define OPEN_ARGUMENT "--open" //  This program as the second one that opens a database
 
-extern char **environ;
-
 static long s_magic; //  Kind of file system that statfs tells, 0 = the real one
 
 int
@@ -291,12 +289,12 @@ the_log_stays_small (void **state)
     }
     assert_in_range (longest, ARGOS_STORE_WAL_PAGES_BUSY, ARGOS_STORE_WAL_PAGES_BUSY + 500);
     assert_int_equal (stat (path, &info), 0);
-    assert_in_range (info.st_size, ARGOS_STORE_WAL_PAGES_BUSY * 4096, 40 * ARGOS_STORE_MIB);
+    assert_in_range (info.st_size, ARGOS_STORE_WAL_PAGES_BUSY * 4096L, 40 * ARGOS_STORE_MIB);
     while (argos_store_chore (kit->store, kit->now))
         continue;
     assert_true (kit->store->wal_pages < ARGOS_STORE_WAL_PAGES);
     assert_int_equal (stat (path, &info), 0);
-    assert_true (info.st_size > ARGOS_STORE_WAL_PAGES_BUSY * 4096);
+    assert_true (info.st_size > ARGOS_STORE_WAL_PAGES_BUSY * 4096L);
     argos_store_destroy (&kit->store);
     assert_true (stat (path, &info) != 0 || info.st_size == 0);
     kit_reopen (kit);

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 //  Runs the tests of an array between setup and teardown (NULL = none); what main returns.
-#define schema_group(name, tests, setup, teardown)                                                 \
+#define SCHEMA_GROUP(name, tests, setup, teardown)                                                 \
     schema_group_run (name, tests, sizeof (tests) / sizeof *(tests), setup, teardown)
 
 static inline int

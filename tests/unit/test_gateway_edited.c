@@ -17,21 +17,21 @@
 static const struct {
     const char *old;  //  Text of the turn that is there
     const char *side; //  Whether it is a side message
+    const char *made; //  It was made of an edit of this message; NULL = of the message itself
     int attempt;      //  How often it was begun
     bool stopped;     //  A stop for it waits
-    const char *made; //  It was made of an edit of this message; NULL = of the message itself
     bool replaced;    //  The edit takes its place
 } s_rows[] = {
-    { "old", "false", 0, false, NULL, true },
-    { "new", "false", 0, false, NULL, false }, //  The preview of a link has come
-    { "old", "false", 1, false, NULL, false }, //  It has begun
-    { "old", "true", 0, false, NULL, false },  //  It was given to the turn at work
-    { "old", "false", 0, true, NULL, false },  //  Another edit has taken its place
-    { "old", "false", 0, false, "main:c1:2", true },
-    { "new", "false", 0, false, "main:c1:2", false }, //  Told once more
-    { "old", "false", 1, false, "main:c1:2", false },
-    { "old", "false", 0, true, "main:c1:2", false },
-    { "old", "false", 0, false, "main:c1:1", false }, //  Of another message
+    { "old", "false", NULL, 0, false, true },
+    { "new", "false", NULL, 0, false, false }, //  The preview of a link has come
+    { "old", "false", NULL, 1, false, false }, //  It has begun
+    { "old", "true", NULL, 0, false, false },  //  It was given to the turn at work
+    { "old", "false", NULL, 0, true, false },  //  Another edit has taken its place
+    { "old", "false", "main:c1:2", 0, false, true },
+    { "new", "false", "main:c1:2", 0, false, false }, //  Told once more
+    { "old", "false", "main:c1:2", 1, false, false },
+    { "old", "false", "main:c1:2", 0, true, false },
+    { "old", "false", "main:c1:1", 0, false, false }, //  Of another message
 };
 
 static void
