@@ -18,7 +18,7 @@
 #define NAME "gateway"
 #define SLOTS 64          //  Messages in hand
 #define READ_TTL_MS 10000 //  Patience with the store
-#define READY_MS 10000    //  The broker has to welcome us within this
+#define LATE_MS 5000      //  Say that the broker has not welcomed us
 
 typedef struct {
     zsock_t *pipe;                     //  Command pipe to our owner
@@ -99,12 +99,13 @@ s_on_welcome (void *ctx, bool new_store)
         argos_peer_send (argos_shell_peer (self->desk.shell), &part, s_on_declared, self);
 }
 
+//  A node may be there before its core, or while nothing comes through: it waits, and says so once.
+
 static void
 s_on_late (void *arg)
 {
-    gateway_t *self = arg;
-    argos_actor_ready (self->pipe, false);
-    argos_shell_stop (self->desk.shell);
+    (void) arg;
+    argos_log (ARGOS_LOG_WARN, NAME, "waiting", "reason=\"the broker has not answered yet\"");
 }
 
 static void
@@ -145,7 +146,7 @@ argos_gateway_actor (zsock_t *pipe, void *config)
     if (self.desk.shell) {
         argos_peer_serve (argos_shell_peer (self.desk.shell), NAME, SLOTS, types);
         argos_shell_on_command (self.desk.shell, s_on_command, &self);
-        argos_shell_timer (self.desk.shell, argos_shell_now () + READY_MS, s_on_late, &self);
+        argos_shell_timer (self.desk.shell, argos_shell_now () + LATE_MS, s_on_late, &self);
         argos_shell_run (self.desk.shell);
     }
     else

@@ -24,7 +24,7 @@
 #define SLOTS 32          //  Commands at a time
 #define OFFER_SLOTS 8     //  Offers at a time
 #define FETCHES 8         //  Files at a time
-#define READY_MS 10000    //  The broker has to welcome us within this
+#define LATE_MS 5000      //  Say that the broker has not welcomed us
 #define READ_TTL_MS 10000 //  Patience with the store
 
 //  What is held for a task is let go.
@@ -129,12 +129,13 @@ s_on_entry (void *ctx, const char *topic, const argos_peer_msg_t *msg)
     argos_registry_entry (self->registry, topic);
 }
 
+//  A node may be there before its core, or while nothing comes through: it waits, and says so once.
+
 static void
 s_on_late (void *arg)
 {
-    tools_t *self = arg;
-    argos_actor_ready (self->pipe, false);
-    argos_shell_stop (self->shell);
+    (void) arg;
+    argos_log (ARGOS_LOG_WARN, TOOLS_NAME, "waiting", "reason=\"the broker has not answered yet\"");
 }
 
 static void
@@ -233,7 +234,7 @@ argos_tools_actor (zsock_t *pipe, void *config)
             s_serve_files (&self, settings->settings);
         argos_shell_on_command (self.shell, s_on_command, &self);
         argos_shell_fd (self.shell, self.epoll_fd, tools_on_events, &self);
-        argos_shell_timer (self.shell, argos_shell_now () + READY_MS, s_on_late, &self);
+        argos_shell_timer (self.shell, argos_shell_now () + LATE_MS, s_on_late, &self);
         argos_shell_run (self.shell);
     }
     else

@@ -20,7 +20,7 @@
 
 #define SLOTS 16       //  Deliveries at a time
 #define ASKS_MAX 64    //  Requests at a time
-#define READY_MS 10000 //  The broker has to welcome us within this
+#define LATE_MS 5000   //  Say that the broker has not welcomed us
 #define QUIET_MS 2000  //  Without work, before memory is given back
 #define TIMERS_MAX 256 //  Served before sockets have their turn
 
@@ -382,11 +382,13 @@ s_on_final (void *ctx, argos_err_t code, const char *reason)
     argos_shell_stop (self->shell);
 }
 
+//  A node may be there before its core, or while nothing comes through: it waits, and says so once.
+
 static void
 s_on_late (void *arg)
 {
-    argos_adapter_t *self = arg;
-    argos_shell_stop (self->shell);
+    const argos_adapter_t *self = arg;
+    argos_log (ARGOS_LOG_WARN, self->name, "waiting", "reason=\"the broker has not answered yet\"");
 }
 
 static void
@@ -496,7 +498,7 @@ argos_adapter_actor (zsock_t *pipe, void *config)
     self->platform = self->kind->open (self, reason, sizeof reason);
     if (!self->platform)
         argos_adapter_problem (self, reason);
-    argos_shell_timer (self->shell, argos_shell_now () + READY_MS, s_on_late, self);
+    argos_shell_timer (self->shell, argos_shell_now () + LATE_MS, s_on_late, self);
     argos_shell_run (self->shell);
     if (!self->told)
         argos_actor_ready (pipe, false);

@@ -123,6 +123,21 @@ def test_named_actors_join_a_core_elsewhere_by_a_key(daemon, tmp_path):
     assert nobody.returncode == 1 and "tools can't start: that name belongs to an actor of the core" in nobody.stderr
 
 
+def test_actors_elsewhere_wait_for_a_core_that_starts_later(daemon, tmp_path):
+    address = f"tcp://127.0.0.1:{free_port()}"
+    configure(daemon, f"bind: [ipc, \"{address}\"]\n")
+    made = subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "--json", "keys", "new", "muscle", "--role", "core"], check=True,
+                          stdout=subprocess.PIPE, timeout=DEADLINE_S)
+    command = ["timeout", str(2 * DEADLINE_S), str(BUILD / "argosd"), "--home", str(tmp_path / "other"), "--port", "0", "--only", "tools",
+               "--broker", address, "--key", json.loads(made.stdout)["file"]]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as other:
+        assert any("actor=tools event=waiting" in line for line in other.stderr)
+        daemon.start()
+        assert any("event=ready" in line for line in other.stderr)
+        other.terminate()
+        assert other.wait(DEADLINE_S) == 0
+
+
 def test_an_address_that_is_taken_is_the_reason(daemon):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = "tcp://127.0.0.1:%d" % taken.getsockname()[1]
