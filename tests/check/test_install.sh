@@ -13,6 +13,11 @@ finish () {
 }
 trap finish EXIT
 
+#  The verbs build all that there is: cmake installs targets that nobody has asked it to build
+for verb in install package; do
+    sed -n "/^verb_$verb ()/,/^}/p" "$ARGOS_SOURCE/dev" | grep -qx '    build_release'
+done
+
 cmake --install "$ARGOS_BUILD" --prefix "$folder/to" >/dev/null
 for unit in system user; do
     grep -qF "ExecStart=$folder/to/bin/argosd" "$folder/to/lib/systemd/$unit/argosd.service"
