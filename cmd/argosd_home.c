@@ -87,22 +87,33 @@ s_write_file (const char *path, const char *text)
     return rc == 0 ? rename (aside, path) : -1;
 }
 
-//  Make the folders of the home, and know its path without links.
+//  Takes a folder of ours from everybody else. One that is meant for many (/tmp) stays as it is.
+
+static int
+s_close_folder (const char *path)
+{
+    struct stat status;
+    if (stat (path, &status) != 0)
+        return -1;
+    bool others = status.st_mode & 077 && !(status.st_mode & S_ISVTX);
+    return others && status.st_uid == getuid () ? chmod (path, 0700) : 0;
+}
+
+//  Make the folders of the home, and know its path without links. Whoever can open the socket in
+//  run/ speaks as this user.
 
 static int
 s_open_folders (argosd_home_t *self, const char *path)
 {
     char folder[PATH_MAX];
-    struct stat status;
     if (s_make_folders (path) != 0 || !realpath (path, self->path) ||
         s_inside (self, "run", folder, sizeof folder) != 0)
         return -1;
     if (mkdir (folder, 0700) != 0 && errno != EEXIST)
         return -1;
-    //  Whoever can open the socket in it speaks as this user
-    if (stat (folder, &status) != 0)
+    if (s_close_folder (folder) != 0)
         return -1;
-    return status.st_mode & 077 ? chmod (folder, 0700) : 0;
+    return strcmp (self->path, "/") == 0 ? 0 : s_close_folder (self->path);
 }
 
 //  ---------------------------------------------------------------------------------------------

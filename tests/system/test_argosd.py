@@ -38,6 +38,15 @@ def test_the_first_start_makes_a_home(home):
         daemon.close()
 
 
+def test_a_home_that_others_could_read_is_closed(daemon):
+    (daemon.home / "run").mkdir()
+    for folder in (daemon.home, daemon.home / "run"):
+        folder.chmod(0o755)
+    daemon.start()
+    assert mode(daemon.home) == 0o700 and mode(daemon.home / "run") == 0o700
+    assert daemon.stop() == 0
+
+
 def test_ready_is_said_once_and_names_home_and_endpoint(argosd):
     lines = [line for line in argosd.log if line and "ready" in line]
     assert len(lines) == 1
