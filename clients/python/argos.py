@@ -100,7 +100,10 @@ def part(kind, to, body=None, **header):
 
 
 def encode(value, limit):
-    data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    try:
+        data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:  # A lone surrogate (a file name, say), NaN: the broker would not take it either
+        raise Refused("invalid", str(error)) from None
     if len(data) > limit:
         raise Refused("too_big", f"{len(data)} bytes; at most {limit}")
     return data

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -16,6 +17,9 @@ import zmq
 
 from conftest import BUILD, DEADLINE_S, ROOT, wait_until
 from edge import free_port
+
+sys.path.insert(0, str(ROOT / "clients" / "python"))
+import argos  # noqa: E402
 
 NODE = ROOT / "clients" / "node"
 PYTHON = ["/usr/bin/python3", "-B"]
@@ -379,6 +383,18 @@ def test_what_the_core_dies_of_is_given_up(tmp_path, driver):
     header, body = core.expect("release")
     assert header["lease"] == 11 and not body["clean"] and body["delay_ms"] > 0
     core.socket.close(0)
+
+
+def test_what_is_no_text_is_refused_and_the_peer_goes_on(argosd):
+    """A lone surrogate (a file name that is no UTF-8, say) and NaN: as what is too large, not as an error of the language."""
+    with argos.Peer("line.main", argosd.endpoint) as peer:
+        for wrong in ("\udcff", float("nan")):
+            for send in (lambda: peer.send("service:gateway", "x.y", {"text": wrong}), lambda: peer.publish("topic:x", "x.y", {"text": wrong}),
+                         lambda: peer.commit([argos.part("x.y", "service:gateway", {"text": wrong})])):
+                with pytest.raises(argos.Refused) as refused:
+                    send()
+                assert refused.value.code == "invalid" and not refused.value.sent
+        assert peer.request("actor:broker", "broker.status", {})["store"]
 
 
 def test_an_instance_that_is_superseded_ends(argosd, driver):
