@@ -168,6 +168,32 @@ argos_gateway_needs (const argos_gateway_case_t *self)
 //  ---------------------------------------------------------------------------------------------
 //  Dead letters
 
+//  An answer that could not be delivered is told where it was to go, once: what tells it is no
+//  answer. An adapter that is not there could say nothing either.
+
+static void
+s_dead_delivery (json_t *parts, const json_t *notice, const char *id, const char *reason)
+{
+    static const char *const copied[] = { "chat_id", "thread_id", "reply_to" };
+    char to[ARGOS_TO_MAX + 1], text[512];
+    const json_t *body = json_object_get (notice, "body");
+    const char *kind = json_string_value (json_object_get (body, "kind"));
+    const char *service = json_string_value (json_object_get (notice, "service"));
+    const char *code = json_string_value (json_object_get (notice, "code"));
+    if (!kind || strcmp (kind, "answer") != 0 || !service ||
+        (code && strcmp (code, argos_err_name (ARGOS_NO_SERVICE)) == 0))
+        return;
+    snprintf (to, sizeof to, "service:%s", service);
+    snprintf (text, sizeof text, "⚠️ An answer could not be delivered: %s.", reason);
+    json_t *told = json_pack ("{s:s, s:s}", "kind", "error", "text", text);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        if (json_object_get (body, copied[i]))
+            json_object_set (told, copied[i], json_object_get (body, copied[i]));
+    json_array_append_new (
+        parts, json_pack ("{s:s, s:s, s:s, s:O*, s:b, s:o}", "type", "deliver.request", "to", to,
+                   "id", id, "key", json_object_get (notice, "key"), "durable", 1, "body", told));
+}
+
 //  The parts that tell about it.
 
 static json_t *
@@ -182,16 +208,18 @@ s_dead (const json_t *notice)
     if (!type || !own)
         return parts;
     bool turn = strcmp (type, "turn.request") == 0;
-    if (!turn && strcmp (type, "message.inbound") != 0)
-        return parts; //  Nobody waits for it; it stays to be seen among the dead letters
     snprintf (reason, sizeof reason, "given up after %" JSON_INTEGER_FORMAT " attempts: %.64s",
         json_integer_value (json_object_get (notice, "attempt")), code ? code : "internal");
+    snprintf (id, sizeof id, "dead_%" JSON_INTEGER_FORMAT,
+        json_integer_value (json_object_get (notice, "seq")));
+    if (strcmp (type, "deliver.request") == 0)
+        s_dead_delivery (parts, notice, id, reason);
+    if (!turn && strcmp (type, "message.inbound") != 0)
+        return parts; //  It stays to be seen among the dead letters
     const json_t *task = json_object_get (body, "task");
     const char *run = turn ? own : json_string_value (json_object_get (body, "run_id"));
     if (run)
         argos_parts_failed (parts, run, task, reason);
-    snprintf (id, sizeof id, "dead_%" JSON_INTEGER_FORMAT,
-        json_integer_value (json_object_get (notice, "seq")));
     const char *before = json_string_value (json_object_get (task, "failed"));
     snprintf (text, sizeof text, "%s%s.", before ? before : "⚠️ Your message failed: ", reason);
     const char *reply_to =

@@ -369,6 +369,9 @@ a_source_without_a_valid_service_is_rejected (void **state)
     gate_end (&self, NULL);
 }
 
+#define DELIVERY                                                                                   \
+    "{'seq':7,'type':'deliver.request','id':'i','service':'deliver.pipe.main','key':'5',"
+
 static void
 a_dead_letter_is_told_to_who_waits (void **state)
 {
@@ -389,6 +392,11 @@ a_dead_letter_is_told_to_who_waits (void **state)
           ",'run_id':'" RUN "'}}",
             "run.finish run.failed" },
         { "{'seq':7,'type':'deliver.request','id':'i','code':'strikes','body':{}}", "" },
+        { DELIVERY "'code':'invalid','body':{'kind':'answer','text':'x','chat_id':'5'}}",
+            "deliver.request" },
+        { DELIVERY "'code':'strikes'}", "" }, //  Too large: nobody knows what it was
+        { DELIVERY "'code':'no_service','body':{'kind':'answer','text':'x'}}", "" },
+        { DELIVERY "'code':'invalid','body':{'kind':'error','text':'x'}}", "" }, //  Itself
         { "{'seq':7,'type':'turn.stop','id':'i','code':'strikes'}", "" },
         { "{}", "" },
     };
