@@ -1,5 +1,6 @@
 """The Discord adapter against a gateway and an API that keep their rules (tests/fakes/fake_discord.py)."""
 import hashlib
+import json
 import pathlib
 import stat
 import subprocess
@@ -91,6 +92,33 @@ def test_long_answers_and_files(ready, discord):
     discord.until(lambda: sum(len(text) for text in discord.texts(direct)) == 3010)
     discord.say(ANA, direct, "read this", attachments=[discord.file("note.txt", b"contents of a file")])
     discord.until(lambda: any(text.startswith("You said: read this") and "note.txt" in text for text in discord.texts(direct)))
+
+
+@pytest.mark.own_placement  # The order to the broker is given at its own home
+def test_what_is_refused_busy_keeps_its_order(daemon, discord):
+    """The lane takes two; the third message is refused, and the fourth, which Discord pushes meanwhile, does not pass it."""
+    def argos(*words):
+        done = subprocess.run([BUILD / "argos", "--json", "--home", daemon.home, *words], check=True, capture_output=True, text=True, timeout=30)
+        return json.loads(done.stdout)
+
+    def waiting():
+        return next((row["waiting"] for row in argos("services")["services"] if row["name"] == "gateway"), 0)
+
+    daemon.start(env=settings(daemon, discord, "service_limits: [{service: gateway, lane_max: 2}]\n"))
+    daemon.wait_log("event=connected")
+    direct = discord.direct(ANA)
+    argos("services", "pause", "gateway")
+    for number in range(2):
+        discord.say(ANA, direct, f"number {number}")
+    wait_until(lambda: waiting() == 2)
+    for number in range(2, 6):
+        discord.say(ANA, direct, f"number {number}")
+    wait_until(lambda: argos("status")["broker"]["refused"].get("busy", 0) >= 2)
+    assert waiting() == 2
+    argos("services", "resume", "gateway")
+    answered(discord, direct, "You said: number 5")
+    assert discord.texts(direct) == [f"You said: number {number}" for number in range(6)]
+    assert daemon.stop() == 0
 
 
 def test_connection_is_resumed(ready, discord):
