@@ -127,6 +127,7 @@ argos_peer_hello (argos_peer_t *self)
 static void
 s_connect (argos_peer_t *self)
 {
+    argos_peer_door_watch (self);
     if (zmq_connect (self->socket, self->endpoint) != 0)
         argos_peer_lost (self);
     else
@@ -290,6 +291,8 @@ argos_peer_new (const argos_peer_config_t *config)
     s_make_prefix (self);
     bool good = self->name && self->endpoint && s_take_key (self, config->key);
     self->socket = good ? s_socket_new (self) : NULL;
+    if (self->socket)
+        argos_peer_door_watch (self);
     if (!self->socket || zmq_connect (self->socket, self->endpoint) != 0)
         argos_peer_destroy (&self);
     else {
@@ -351,6 +354,7 @@ argos_peer_destroy (argos_peer_t **self_p)
         free (service->name);
         free (service);
     }
+    argos_peer_door_close (self);
     if (self->socket)
         zmq_close (self->socket);
     argos_key_wipe (&self->key);
@@ -419,8 +423,11 @@ s_keep_time (argos_peer_t *self, int64_t now)
     argos_peer_expire (self, now);
     if (self->state == PEER_FINAL)
         return;
-    if (s_is_lost (self, now))
+    if (s_is_lost (self, now)) {
+        if (self->state == PEER_HELLO)
+            argos_peer_door_ask (self);
         argos_peer_lost (self);
+    }
     else if (self->state == PEER_WAIT && now >= self->retry_at)
         s_connect (self);
     else if (self->state == PEER_READY && self->ping_ms > 0 && now - self->ping_at >= self->ping_ms)

@@ -100,6 +100,10 @@ bool argos_peer_ready (const argos_peer_t *self);
 bool argos_peer_live (const argos_peer_t *self);
 const char *argos_peer_store_id (const argos_peer_t *self);
 
+//  Why the broker does not let us in, when a hello over tcp was not answered: half a sentence,
+//  static. NULL = it has, since, or it is not known yet.
+const char *argos_peer_shut (const argos_peer_t *self);
+
 //  Services and topics are named with or without their prefix (service:, topic:); on_entry and
 //  on_end tell the bare name.
 //  Work for a service. types is NULL (all) or a NULL-terminated list. Repeated after a reconnect.

@@ -105,6 +105,8 @@ struct argos_peer {
     argos_peer_handlers_t handlers;          //  The owner's
     void (*socket_changed) (void *ctx);      //  Told of a new socket
     void *socket;                            //  DEALER
+    void *door;                              //  PAIR: tells of failed handshakes; NULL = none
+    const char *shut;                        //  Why we are not let in, static; NULL = we are
     peer_state_t state;                      //  See above
     bool broken;                             //  The connection took nothing: give it up in turn
     bool congested;                          //  The queue waits for the socket
@@ -197,6 +199,12 @@ void argos_peer_let_go (peer_wire_t *self);
 
 //  argos_peer_send.c
 void argos_peer_make_id (argos_peer_t *self, char *target);
+
+//  Watches the handshakes of the present socket from now on (over tcp); no longer; and takes note
+//  of why the hello was not answered.
+void argos_peer_door_watch (argos_peer_t *self);
+void argos_peer_door_close (argos_peer_t *self);
+void argos_peer_door_ask (argos_peer_t *self);
 void argos_peer_word (argos_peer_t *self, const peer_head_t *head, json_t *body);
 argos_err_t argos_peer_encode (argos_peer_t *self, peer_code_t *code, const peer_head_t *outer,
     const argos_peer_part_t *parts, size_t count);

@@ -71,6 +71,7 @@ s_handle_welcome (argos_peer_t *self, incoming_t *msg)
         }
     }
     self->state = PEER_READY;
+    self->shut = NULL;
     argos_peer_announce (self);
     if (self->handlers.on_welcome)
         self->handlers.on_welcome (self->handlers.ctx, new_store);

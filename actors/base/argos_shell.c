@@ -5,9 +5,11 @@
 
 #include "argos_shell.h"
 
+#include "argos_log.h"
 #include "argos_ready.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +19,8 @@
 #define SHELL_SLEEP_MAX 86400000 //  Longest sleep, msec
 
 enum { PIPE, PEER, FD }; //  Places in `ready`: the pipe's, the peer's, the first descriptor's
+
+static atomic_int shut_count; //  Peers of this process that are not let in: one says it for all
 
 typedef struct {
     int fd;                 //  Descriptor, -1 = free place
@@ -35,6 +39,7 @@ struct argos_shell {
     void (*command_fn) (void *arg, zmsg_t *msg); //  Called for each command
     void *command_arg;                           //  Its argument
     bool stopped;                                //  Leave the loop
+    bool shut;                                   //  The broker does not let us in
 };
 
 static int64_t
@@ -81,6 +86,8 @@ argos_shell_destroy (argos_shell_t **self_p)
     if (!self_p || !*self_p)
         return;
     argos_peer_destroy (&(*self_p)->peer);
+    if ((*self_p)->shut)
+        atomic_fetch_sub (&shut_count, 1);
     free (*self_p);
     *self_p = NULL;
 }
@@ -218,6 +225,23 @@ s_poll (argos_shell_t *self, long sleep_ms)
         }
 }
 
+//  The log says once why nothing of this process gets in, and once that it does again.
+
+static void
+s_tell_shut (argos_shell_t *self)
+{
+    const char *reason = argos_peer_shut (self->peer);
+    if (self->shut == (reason != NULL))
+        return;
+    self->shut = reason != NULL;
+    int others =
+        self->shut ? atomic_fetch_add (&shut_count, 1) : atomic_fetch_sub (&shut_count, 1) - 1;
+    if (others == 0 && self->shut)
+        argos_log (ARGOS_LOG_WARN, "argosd", "not let in by the broker", "reason=\"%s\"", reason);
+    else if (others == 0)
+        argos_log (ARGOS_LOG_INFO, "argosd", "let in by the broker again", NULL);
+}
+
 void
 argos_shell_run (argos_shell_t *self)
 {
@@ -226,6 +250,7 @@ argos_shell_run (argos_shell_t *self)
         if (self->stopped)
             break;
         int64_t peer_ms = argos_peer_turn (self->peer); //  After the timer: it may have sent
+        s_tell_shut (self);
         if (!self->stopped)
             s_poll (self, s_sleep_ms (self, peer_ms));
     }

@@ -86,6 +86,25 @@ def test_a_second_machine_joins_with_one_line(core):
         node.stop()
 
 
+def test_the_log_of_a_node_says_why_it_is_not_let_in(core):
+    core.start()
+    other = core.home / "other"
+    ticket = argos(core.home, "node", "add", "muscle", "--actors", "tools").stdout.split()[2]
+    assert run(BUILD / "argosd", "join", ticket, "--home", other).returncode == 0
+    record = core.home / "keys" / "muscle.pub"
+    valid = record.read_bytes()
+    assert argos(core.home, "keys", "revoke", "muscle").returncode == 0
+    node = Node(other)
+    try:
+        wait_until(lambda: "not let in" in "".join(node.lines))
+        record.write_bytes(valid)
+        assert node.up.wait(DEADLINE_S), "".join(node.lines)
+        said = [line for line in node.lines if "let in" in line]
+        assert len(said) == 2 and "does not know our key" in said[0] and "again" in said[1], "".join(node.lines)
+    finally:
+        node.stop()
+
+
 SETTINGS = """
 provider: {{kind: openai, base_url: "http://me:sk-in-url@{address}/v1", model: {model}, key: "env:WIRE_KEY"}}
 agent: {{system_prompt: "You wait for Odysseus."}}
