@@ -322,8 +322,7 @@ s_restore (self_t *self, const argos_db_line_t *line)
             self->reason) != 0)
         return s_fail (self);
     if (self->cli->json)
-        argos_cli_print (
-            json_pack ("{s:s, s:s?}", "restored", line->words[0], "aside", *aside ? aside : NULL));
+        argos_cli_print (json_pack ("{s:s, s:s?}", "restored", line->words[0], "aside", aside));
     else {
         printf ("%s is restored\n", line->words[0]);
         if (aside)

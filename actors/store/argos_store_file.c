@@ -2,7 +2,8 @@
 //
 //  Invariant: a copy that is only looked at is opened as one that can't change, so that no log and
 //  no lock is made beside it. What replaces a file was whole, synced and opened before; the old one
-//  is renamed, never written over. Limits: FINDINGS_MAX findings.
+//  is kept under another name, and one rename puts the new one over it: there is no moment without.
+//  Limits: FINDINGS_MAX findings.
 
 #include "argos_store_file.h"
 
@@ -391,39 +392,85 @@ s_prove (const char *path, int64_t now, char *reason)
     return rc == 0 ? argos_store_file_settle (path, reason) : -1;
 }
 
-//  The file at path, with its log, gets another name, which is new; NULL when there is no file.
-//  What is in the log is brought into it first, if that is possible.
+//  The logs of a file go with it to its other name. Returns 0, or -1: one is still there.
 
 static int
-s_set_aside (const char *path, int64_t now, char **ret_aside, char *reason)
+s_move_logs (const char *from, const char *to)
+{
+    static const char *const logs[] = { "-wal", "-journal" };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        char *old = argos_store_file_beside (from, logs[i]),
+             *name = argos_store_file_beside (to, logs[i]);
+        if (rename (old, name) != 0 && errno != ENOENT)
+            rc = -1;
+        free (old);
+        free (name);
+    }
+    return rc;
+}
+
+//  The name of what was at path, new.
+
+static char *
+s_aside (const char *path, int64_t now)
 {
     char suffix[64];
     struct tm parts;
     time_t seconds = (time_t) (now / 1000);
-    *ret_aside = NULL;
-    if (access (path, F_OK) != 0)
-        return 0;
+    gmtime_r (&seconds, &parts);
+    strftime (suffix, sizeof suffix, ".before-%Y%m%d_%H%M%S", &parts);
+    return argos_store_file_beside (path, suffix);
+}
+
+//  The file at path gets a second name; where a file can have one only, it is that one. What is in
+//  its log is brought into it first, if that is possible. Returns 0 or -1.
+
+static int
+s_set_aside (const char *path, const char *aside, char *reason)
+{
     sqlite3 *db = s_open (path, reason);
     if (db)
         sqlite3_wal_checkpoint_v2 (db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_close (db);
-    gmtime_r (&seconds, &parts);
-    strftime (suffix, sizeof suffix, ".before-%Y%m%d_%H%M%S", &parts);
-    char *aside = argos_store_file_beside (path, suffix);
-    char *log = argos_store_file_beside (path, "-wal"),
-         *aside_log = argos_store_file_beside (aside, "-wal");
-    int rc = access (aside, F_OK) == 0 ? -1 : rename (path, aside);
-    if (rc == 0) {
-        rename (log, aside_log); //  Gone, when it could be brought in
-        *ret_aside = aside;
+    if (link (path, aside) == 0 || (errno != EEXIST && rename (path, aside) == 0))
+        return 0;
+    snprintf (reason, REASON, "can't set %.300s aside as %.150s", path, aside);
+    return -1;
+}
+
+//  The file of a name is removed, if there is one.
+
+static void
+s_drop_beside (const char *path, const char *suffix)
+{
+    char *name = argos_store_file_beside (path, suffix);
+    unlink (name);
+    free (name);
+}
+
+//  One rename puts fresh over path, so that there is a database at any moment. The logs have gone
+//  before, so that none is ever applied to another file. Returns 0, or -1 with a reason and all as
+//  it was.
+
+static int
+s_take_place (const char *fresh, const char *path, const char *aside, bool there, char *reason)
+{
+    if (there && s_set_aside (path, aside, reason) != 0)
+        return -1;
+    if (s_move_logs (path, aside) == 0 && s_sync_folder (path) == 0 && rename (fresh, path) == 0) {
+        s_drop_beside (path, "-shm");
+        s_drop_beside (path, "-damaged"); //  What was, is aside
+        s_sync_folder (path);
+        return 0;
     }
-    else {
-        snprintf (reason, REASON, "can't set %.300s aside as %.150s", path, aside);
-        free (aside);
+    snprintf (reason, REASON, "can't rename %.300s: %.100s", fresh, strerror (errno));
+    s_move_logs (aside, path);
+    if (there) {
+        rename (aside, path); //  Nothing happens when both are names of it
+        unlink (aside);
     }
-    free (log);
-    free (aside_log);
-    return rc;
+    return -1;
 }
 
 int
@@ -444,21 +491,15 @@ argos_store_file_restore (const char *backup, const char *path, int64_t now,
     sqlite3_close (source);
     if (rc == 0)
         rc = s_prove (fresh, now, reason);
+    bool there = access (path, F_OK) == 0;
+    char *aside = s_aside (path, now);
     if (rc == 0)
-        rc = s_set_aside (path, now, ret_aside, reason);
-    if (rc == 0 && rename (fresh, path) != 0) {
-        snprintf (reason, REASON, "can't rename %.300s: %.100s", fresh, strerror (errno));
-        if (*ret_aside)
-            rename (*ret_aside, path);
-        rc = -1;
-    }
-    if (rc == 0) {
-        char *mark = argos_store_file_beside (path, "-damaged"); //  What was, is aside
-        unlink (mark);
-        free (mark);
-        s_sync_folder (path);
-    }
+        rc = s_take_place (fresh, path, aside, there, reason);
+    if (rc == 0 && there)
+        *ret_aside = aside;
     else
+        free (aside);
+    if (rc != 0)
         unlink (fresh);
     free (fresh);
     return rc;

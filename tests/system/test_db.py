@@ -54,6 +54,10 @@ def test_a_backup_comes_back(argosd):
     assert titles(argosd.home) == ["first"]
     assert json.loads(argos(argosd.home, "status", "--json").stdout)["store"] != store
     talk(argosd, "three", "third")
+    argosd.stop()
+    (argosd.home / "argos.db").unlink()  # Nothing is there to be set aside
+    assert ok(argosd.home, "restore", made["backup"]) == [{"restored": made["backup"], "aside": None}]
+    assert titles(argosd.home) == ["first"]
 
 
 def test_what_is_damaged_is_not_restored(argosd):
