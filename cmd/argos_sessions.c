@@ -289,9 +289,9 @@ s_delete (argos_cli_t *self, const line_t *line)
     return rc;
 }
 
-//  Sessions that would go, at most LOOK_MAX; -1 after a failure has been printed.
+//  Sessions that would go, the oldest LOOK_MAX, new; NULL after a failure has been printed.
 
-static int
+static json_t *
 s_prunable (argos_cli_t *self, const line_t *line, json_int_t before)
 {
     json_t *reply = NULL,
@@ -299,23 +299,27 @@ s_prunable (argos_cli_t *self, const line_t *line, json_int_t before)
     s_set (body, "owner", line->owner);
     s_set (body, "platform", line->platform);
     argos_err_t code = argos_cli_ask (self, "store", "session.list", body, &reply);
-    int count = (int) json_array_size (json_object_get (reply, "sessions"));
+    json_t *sessions = json_incref (json_object_get (reply, "sessions"));
     json_decref (reply);
-    if (code == ARGOS_OK)
-        return count;
-    argos_cli_fail (self, "sessions prune", code);
-    return -1;
+    if (code != ARGOS_OK)
+        argos_cli_fail (self, "sessions prune", code);
+    return sessions;
 }
 
-//  How many went, of those that were left, when the rest is there still (-1 = not known). None:
-//  what is left has got work meanwhile.
+//  How many of a list are not in the next one.
 
 static int
-s_gone (int left, int rest)
+s_gone (const json_t *list, const json_t *next)
 {
-    if (rest < 0 || (rest >= left && left == LOOK_MAX))
-        return left;
-    return rest < left ? left - rest : 0;
+    json_t *session, *left = json_object ();
+    size_t index;
+    int count = 0;
+    json_array_foreach (next, index, session)
+        json_object_set_new (left, argos_cli_text (session, "id"), json_null ());
+    json_array_foreach (list, index, session)
+        count += !json_object_get (left, argos_cli_text (session, "id"));
+    json_decref (left);
+    return count;
 }
 
 //  The time that many days ago, msec; -1 when that is no number of days.
@@ -340,8 +344,9 @@ s_prune (argos_cli_t *self, const line_t *line)
     json_int_t before = s_before (line->words[0]);
     if (before < 0)
         return argos_cli_usage (self, "sessions prune needs a number of days, from 1");
-    int total = 0, left = s_prunable (self, line, before);
-    while (left > 0 && !self->interrupted) {
+    int total = 0, gone = 1; //  None gone: what is left can't be deleted now
+    json_t *next, *list = s_prunable (self, line, before);
+    while (json_array_size (list) && gone && !self->interrupted) {
         json_t *body = json_pack ("{s:I}", "before", before);
         s_set (body, "owner", line->owner);
         s_set (body, "platform", line->platform);
@@ -350,21 +355,22 @@ s_prune (argos_cli_t *self, const line_t *line)
         };
         argos_err_t code = argos_cli_send (self, &part);
         if (code != ARGOS_OK)
-            return argos_cli_fail (self, "sessions prune", code);
-        int rest = s_prunable (self, line, before);
-        int gone = s_gone (left, rest);
+            argos_cli_fail (self, "sessions prune", code);
+        next = code == ARGOS_OK ? s_prunable (self, line, before) : NULL;
+        gone = next ? s_gone (list, next) : 0;
         total += gone;
-        if (gone == 0)
-            break;
-        left = rest;
-        if (!self->json)
+        json_decref (list);
+        list = next;
+        if (list && !self->json)
             fprintf (stderr, "%d sessions deleted\n", total);
     }
-    if (self->json && left >= 0)
+    int rc = list ? CLI_OK : CLI_FAILED;
+    if (list && self->json)
         argos_cli_print (json_pack ("{s:i}", "deleted", total));
-    else if (left >= 0 && total == 0)
-        puts ("no session is that old");
-    return left < 0 ? CLI_FAILED : CLI_OK;
+    else if (list && total == 0)
+        puts ("no session is that old and without work");
+    json_decref (list);
+    return rc;
 }
 
 static const struct {

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PRUNE_MAX 100   //  Sessions that one operation prunes
-#define FAMILY_MAX 1000 //  Delegates that go with a session
+#define PRUNE_MAX 100 //  Sessions that one operation prunes
 
 void
 argos_store_session_owner (const json_t *body, const argos_store_session_t *parent,
@@ -198,7 +197,7 @@ s_family (argos_store_t *self, const char *id)
     json_t *family = json_pack ("[s]", id);
     for (size_t i = 0; i < json_array_size (family); i++) {
         const char *member = json_string_value (json_array_get (family, i));
-        if (json_array_size (family) > FAMILY_MAX ||
+        if (json_array_size (family) > ARGOS_STORE_FAMILY_MAX ||
             argos_store_number (
                 self, 0, ARGOS_SQL_LANE_COUNT, "ssi", "turn", member, (int64_t) 1)) {
             json_decref (family);
@@ -264,9 +263,10 @@ argos_store_session_prune (argos_store_t *self, argos_store_unit_t *unit)
     char ids[PRUNE_MAX][ARGOS_STORE_SESSION_MAX];
     int64_t messages = 0, limit = argos_store_integer (body, "limit", PRUNE_MAX);
     size_t count = 0;
-    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PRUNABLE, "ieei",
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_PRUNABLE, "ieeii",
         argos_store_integer (body, "before", 0), argos_store_member (body, "platform"),
-        argos_store_member (body, "owner"), limit < PRUNE_MAX ? limit : PRUNE_MAX);
+        argos_store_member (body, "owner"), limit < PRUNE_MAX ? limit : PRUNE_MAX,
+        (int64_t) ARGOS_STORE_FAMILY_MAX);
     while (stmt && count < PRUNE_MAX && messages <= ARGOS_STORE_COPY_MAX) {
         argos_store_text (stmt, 0, ids[count++], ARGOS_STORE_SESSION_MAX);
         messages += argos_sql_int (stmt, 6);

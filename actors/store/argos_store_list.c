@@ -62,7 +62,8 @@ s_begin_list (argos_store_t *self, const json_t *body, int64_t limit, argos_sql_
     int64_t before = argos_store_integer (body, "prunable_before", -1);
     if (before >= 0) {
         *ret_sql = ARGOS_SQL_SESSION_PRUNABLE;
-        return argos_store_query (self, *ret_sql, "ieei", before, platform, owner, limit);
+        return argos_store_query (self, *ret_sql, "ieeii", before, platform, owner, limit,
+            (int64_t) ARGOS_STORE_FAMILY_MAX);
     }
     *ret_sql = json_is_true (json_object_get (body, "all")) ? ARGOS_SQL_SESSION_LIST_ALL
                : *owner                                     ? ARGOS_SQL_SESSION_LIST_OWNER

@@ -23,6 +23,7 @@
 #define ARGOS_STORE_OWNER_MAX 513             //  Bytes of an owner, terminated
 #define ARGOS_STORE_TITLE_MAX 401             //  Bytes of a title of 100 characters, terminated
 #define ARGOS_STORE_COPY_MAX 20000            //  Messages that one operation copies or removes
+#define ARGOS_STORE_FAMILY_MAX 1000           //  A session and its delegates, that go together
 #define ARGOS_STORE_BEHIND_BUSY 4000          //  Index even under load when so many are not
 #define ARGOS_STORE_HASH_SIZE 16              //  Bytes of a content hash
 #define ARGOS_STORE_WAL_PAGES 4000            //  Checkpoint when idle

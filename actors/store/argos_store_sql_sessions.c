@@ -20,10 +20,15 @@
 #define PAGE                                                                                       \
     " AND (?2 IS NULL OR s.platform = ?2) AND (s.last_activity_at, s.id) < (?3, ?4)"               \
     " ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?5"
+//  Whether a session can go: it and its delegates, at most ARGOS_STORE_FAMILY_MAX, have no work
+#define AT_REST                                                                                    \
+    "(WITH RECURSIVE family (id) AS (SELECT s.id UNION"                                            \
+    " SELECT d.id FROM family f JOIN sessions d ON d.parent = f.id AND d.kind = 'delegate'"        \
+    " LIMIT ?5 + 1) SELECT count (*) <= ?5 AND NOT max (EXISTS"                                    \
+    " (SELECT 1 FROM queue q WHERE q.service = 'turn' AND q.key = family.id)) FROM family)"
 #define PRUNABLE                                                                                   \
     " s.last_activity_at < ?1 AND s.archived = 0 AND s.kind <> 'delegate'"                         \
-    " AND (?2 IS NULL OR s.platform = ?2) AND (?3 IS NULL OR s.owner = ?3)"                        \
-    " AND NOT EXISTS (SELECT 1 FROM queue WHERE service = 'turn' AND key = s.id)"                  \
+    " AND (?2 IS NULL OR s.platform = ?2) AND (?3 IS NULL OR s.owner = ?3) AND " AT_REST           \
     " ORDER BY s.last_activity_at LIMIT ?4"
 
 //  Which messages a search may show

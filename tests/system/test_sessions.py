@@ -6,6 +6,7 @@ import urllib.request
 import pytest
 
 from conftest import BUILD, wait_until
+from test_adapter_pyzmq import Peer
 from test_cli import argos
 
 
@@ -58,3 +59,26 @@ def test_what_the_disk_does_not_take_is_a_failure(argosd, line):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([BUILD / "argos", "--home", argosd.home, *line], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1 and "could be written" in done.stderr
+
+
+def test_pruning_ends_when_delegates_have_work(argosd, tmp_path):
+    """As many old sessions as one look shows have to stay; the next ones go, and then it is over."""
+    def session(name, at, **more):
+        return json.dumps({"session": {"id": name, "started_at": at, "last_activity_at": at, **more}}) + "\n"
+
+    file = tmp_path / "sessions.jsonl"
+    file.write_text("".join(session(f"p{i}", 1) + session(f"d{i}", 1, kind="delegate", parent=f"p{i}") for i in range(100))
+                    + "".join(session(f"free{i}", 2) for i in range(120)))
+    assert sessions(argosd, "import", str(file))[0]["sessions"] == 320
+    argos(argosd.home, "services", "pause", "turn")
+    key = json.loads(argos(argosd.home, "keys", "new", "script", "--role", "core", "--json").stdout)
+    peer = Peer(argosd.endpoint, "agent@script", json.loads(open(key["file"], encoding="utf-8").read())["token"])
+    source = {"platform": "http", "account": "main", "chat_type": "dm"}
+    for i in range(100):
+        answer = peer.ask({"type": "turn.request", "id": f"t{i}", "to": "service:turn", "key": f"d{i}", "durable": True},
+                          {"run_id": f"r{i}", "session_id": f"d{i}", "text": "hello", "source": source})
+        assert answer[0]["type"] == "accepted", answer
+    peer.close()
+    assert sessions(argosd, "prune", "1") == [{"deleted": 120}]
+    assert sessions(argosd, "prune", "1") == [{"deleted": 0}]
+    assert len(sessions(argosd, "list", "--all")) == 200

@@ -301,6 +301,42 @@ pruning_takes_what_the_list_has_shown (void **state)
     kit_free (kit);
 }
 
+//  Old sessions that stay are not in the way of those that can go: one has work in the lane of a
+//  delegate of a delegate, one has too many delegates.
+
+static void
+pruning_goes_past_what_has_to_stay (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    for (int i = 0; i < 100; i++) {
+        says_write (kit, "session.create", "{'id':'a%d'}", i);
+        says_write (kit, "session.create", "{'id':'k%d','parent':'a%d','kind':'delegate'}", i, i);
+        says_write (kit, "session.create", "{'id':'l%d','parent':'k%d','kind':'delegate'}", i, i);
+        char lane[16], id[16];
+        snprintf (lane, sizeof lane, "l%d", i);
+        snprintf (id, sizeof id, "work%d", i);
+        kit_send (kit, id, "turn", lane, NULL, NULL);
+    }
+    says_write (kit, "session.create", "{'id':'many'}");
+    for (int i = 0; i < ARGOS_STORE_FAMILY_MAX; i++)
+        says_write (kit, "session.create", "{'id':'m%d','parent':'many','kind':'delegate'}", i);
+    kit->now += 10;
+    says_write (kit, "session.create", "{'id':'free'}");
+    says_write (kit, "session.create", "{'id':'helper','parent':'free','kind':'delegate'}");
+    int64_t before = kit_number (kit, "SELECT count (*) FROM sessions");
+    says_read (kit, "session.list", "{'prunable_before':9007199254740992,'limit':100}");
+    assert_int_equal (json_array_size (s_get (kit, "sessions")), 1);
+    says_write (kit, "session.prune", "{'before':9007199254740992}");
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), before - 2);
+    says_read (kit, "session.list", "{'prunable_before':9007199254740992,'limit':100}");
+    assert_int_equal (json_array_size (s_get (kit, "sessions")), 0);
+    says_write (kit, "session.delete", "{'id':'m0'}"); //  Few enough now
+    says_write (kit, "session.prune", "{'before':9007199254740992}");
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), 300);
+    kit_free (kit);
+}
+
 static void
 says_home (kit_t *kit, const char *id, const char *expected)
 {
@@ -420,6 +456,7 @@ main (void)
         cmocka_unit_test (a_message_is_added_once_for_its_client_id),
         cmocka_unit_test (a_session_with_work_is_not_deleted),
         cmocka_unit_test (pruning_takes_what_the_list_has_shown),
+        cmocka_unit_test (pruning_goes_past_what_has_to_stay),
         cmocka_unit_test (a_session_has_one_home),
         cmocka_unit_test (pages_of_a_list_show_each_session_once),
         cmocka_unit_test (usage_adds_up_by_model),
