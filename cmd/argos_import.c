@@ -2,11 +2,14 @@
 //
 //  Invariant: a session goes in pieces of at most PIECE_MESSAGES or PIECE_BYTES, the last of which
 //  makes it visible; one that is there already is left alone, with all its lines. So the same file
-//  twice changes nothing, and a file that was cut off goes on. Another program's database is read
-//  by argosd, as a command, into such lines. Limits: a line that is no JSON ends the import.
+//  twice changes nothing, and a file that was cut off goes on. One of which a piece is refused is
+//  left out as a whole. Characters that don't exist come as U+FFFD, as in any write of the store.
+//  Another program's database is read by argosd, as a command, into such lines. Limits: a line that
+//  is no JSON ends the import.
 
 #include "argos_import.h"
 
+#include "argos_json.h"
 #include "argos_json_get.h"
 #include "argos_say_db.h"
 
@@ -27,17 +30,25 @@ typedef struct {
     json_t *messages;              //  That wait
     size_t bytes;                  //  Of them
     json_int_t first;              //  Place of the first of them
+    int64_t sent;                  //  Messages of the pieces that were taken
+    argos_err_t refused;           //  The last operation, ARGOS_OK = it was not
     bool leave;                    //  It is there, or was refused: its lines are read past
     bool failed;                   //  The daemon is gone, or the line is none
 } import_t;
+
+static argos_err_t
+s_ask (import_t *self, const char *type, json_t *body)
+{
+    argos_loop_part_t part = { .type = type, .to = "store", .durable = true, .body = body };
+    return argos_cli_send (self->cli, &part);
+}
 
 //  Sends one operation. Returns whether it was accepted.
 
 static bool
 s_send (import_t *self, const char *what, const char *id, const char *type, json_t *body)
 {
-    argos_loop_part_t part = { .type = type, .to = "store", .durable = true, .body = body };
-    argos_err_t code = argos_cli_send (self->cli, &part);
+    argos_err_t code = self->refused = s_ask (self, type, body);
     if (code == ARGOS_OK)
         return true;
     if (code == ARGOS_CONFLICT)
@@ -53,6 +64,21 @@ s_send (import_t *self, const char *what, const char *id, const char *type, json
 
 //  ------------------------------------------------------------------------------------------------
 //  Sessions
+
+//  A piece was refused: those before it go too, as nobody would ever see them. A conflict is none
+//  of ours: somebody else has made the session whole.
+
+static void
+s_undo (import_t *self, const char *id)
+{
+    if (self->sent == 0 || self->refused == ARGOS_CONFLICT)
+        return;
+    argos_err_t code = s_ask (self, "session.delete", json_pack ("{s:s}", "id", id));
+    if (code != ARGOS_OK && code != ARGOS_NOT_FOUND) {
+        argos_cli_fail (self->cli, "import", code);
+        self->failed = true;
+    }
+}
 
 //  The messages that wait go; with the row when it is the last piece.
 
@@ -72,11 +98,14 @@ s_piece (import_t *self, bool last)
             json_object_del (row, "usage");
             json_object_set_new (body, "session", row);
         }
-        if (!s_send (self, "session", id, "session.import", body))
-            self->leave = true;
-        else {
-            self->report->messages += (int64_t) count;
-            self->report->sessions += last;
+        self->leave = !s_send (self, "session", id, "session.import", body);
+        if (!self->leave)
+            self->sent += (int64_t) count;
+        else if (!self->failed)
+            s_undo (self, id);
+        if (last && !self->leave) {
+            self->report->sessions++;
+            self->report->messages += self->sent;
         }
     }
     self->first += (json_int_t) count;
@@ -99,6 +128,7 @@ s_begin_session (import_t *self, json_t *session)
     s_end_session (self);
     self->session = json_incref (session);
     self->first = 0;
+    self->sent = 0;
     self->leave = false;
 }
 
@@ -150,7 +180,7 @@ s_route (import_t *self, const json_t *route)
 static void
 s_line (import_t *self, const char *text, size_t size, int64_t number)
 {
-    json_t *line = json_loadb (text, size, 0, NULL), *part;
+    json_t *line = argos_json_load_mended (text, size, 0, NULL), *part;
     if ((part = json_object_get (line, "session")) && *argos_json_text (part, "id"))
         s_begin_session (self, part);
     else if ((part = json_object_get (line, "message")) && self->session)

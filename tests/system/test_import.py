@@ -179,3 +179,41 @@ def test_out_and_in_again(argosd, tmp_path):
     assert argos(home, "sessions", "import", str(file)).returncode == 1
     unreadable = argos(home, "sessions", "import", str(tmp_path))
     assert unreadable.returncode == 1 and "directory" in unreadable.stderr
+
+
+def test_a_session_that_is_refused_in_the_middle_leaves_nothing(argosd, tmp_path):
+    """Its first pieces are taken back and not counted; the others come in, and it does when it is right."""
+    def of(name, count, **odd):
+        said = [{"message": {"role": "user", "content": f"{name} {number}"}} for number in range(count)]
+        for number, message in odd.items():
+            said[int(number[1:])]["message"].update(message)
+        return [{"session": {"id": name, "started_at": 1}}, *said]
+
+    def counted():
+        return db_ok(argosd.home, "query", "SELECT id, message_count AS n, (SELECT count (*) FROM messages WHERE session_id = sessions.id) AS rows"
+                     " FROM sessions ORDER BY id")
+
+    file = tmp_path / "sessions.jsonl"
+    file.write_text("\n".join(map(json.dumps, of("bad", 450, _430={"role": "robot"}) + of("good", 3))) + "\n")
+    report = lines(argosd.home, "sessions", "import", str(file))[0]
+    assert report["sessions"] == 1 and report["messages"] == 3 and report["skipped_count"] == 1
+    [left_out] = report["skipped"]
+    assert (left_out["what"], left_out["id"]) == ("session", "bad") and "role" in left_out["why"]
+    assert counted() == [{"id": "good", "n": 3, "rows": 3}]
+    file.write_text("\n".join(map(json.dumps, of("bad", 450) + of("good", 3))) + "\n")
+    report = lines(argosd.home, "sessions", "import", str(file))[0]
+    assert report["sessions"] == 1 and report["messages"] == 450 and report["present"] == 1 and report["skipped"] == []
+    assert counted() == [{"id": "bad", "n": 450, "rows": 450}, {"id": "good", "n": 3, "rows": 3}]
+
+
+def test_characters_that_do_not_exist_come_in_as_in_any_write(argosd, tmp_path):
+    file = tmp_path / "sessions.jsonl"
+    file.write_bytes(b'{"session":{"id":"odd","started_at":1,"title":"a\xff"}}\n'
+                     b'{"message":{"role":"user","content":"nul \\u0000."}}\n{"message":{"role":"user","content":"bytes \xc3( \x00."}}\n'
+                     b'{"message":{"role":"user","content":"half \\ud83d."}}\n{"message":{"role":"user","content":"\\ud83d\\ude00 \xf0\x9f\x98\x80"}}\n'
+                     b'{"session":{"id":"plain","started_at":1}}\n')
+    report = lines(argosd.home, "sessions", "import", str(file))[0]
+    assert report["sessions"] == 2 and report["messages"] == 4 and report["skipped"] == []
+    assert shown(argosd.home, "odd")["session"]["title"] == "a\ufffd"
+    assert [message["content"] for message in loaded(argosd.home, "odd")] == [
+        "nul \ufffd.", "bytes \ufffd( \ufffd.", "half \ufffd.", "\U0001f600 \U0001f600"]
