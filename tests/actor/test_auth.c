@@ -24,7 +24,7 @@
 #define WAIT_MS 15000   //  Longest wait for what has to come
 #define BODY_MAX 4096   //  Bytes of a body that is looked at
 #define REVOKED_MS 1000 //  Within this a revoked key is out
-#define RENEW_MS 12     //  The auth actor's socket is another one so soon
+#define RENEW_MS 100    //  The auth actor's socket is another one so soon; longer than a handshake
 #define DEAF_MS 400     //  Patience with what must not come
 
 static zactor_t *s_store, *s_auth, *s_broker;
