@@ -260,7 +260,8 @@ s_take_requests (auth_t *self)
         self->renew_at = zclock_mono () + self->renew_ms;
 }
 
-//  A connection that finds no socket between the two comes again by itself.
+//  A connection that finds no socket between the two is let in by libzmq without a name, so the
+//  broker cuts it at its first message: it comes again.
 
 static void
 s_replace (auth_t *self)
@@ -269,7 +270,11 @@ s_replace (auth_t *self)
     if (!fresh)
         return; //  No socket is left: next time
     zmq_unbind (self->zap, ARGOS_ZAP_ENDPOINT);
-    zmq_bind (fresh, ARGOS_ZAP_ENDPOINT);
+    if (zmq_bind (fresh, ARGOS_ZAP_ENDPOINT) != 0) { //  Nobody else binds it
+        zmq_bind (self->zap, ARGOS_ZAP_ENDPOINT);
+        zmq_close (fresh);
+        return;
+    }
     self->last = self->zap;
     self->zap = fresh;
     self->used = false;
