@@ -26,7 +26,7 @@ def test_c081_a_drain_lets_chats_end_and_takes_no_new_ones(daemon):
     chat = threading.Thread(target=ask)
     chat.start()
     run = wait_until(lambda: [row for row in api.call("GET", "/v1/runs?status=active")[2]["data"] if row["status"] == "running"])[0]["run_id"]
-    daemon.signal(signal.SIGTERM)
+    daemon.process.send_signal(signal.SIGTERM)  # The process that has the interface
     daemon.wait_log("event=stopping")
     refused = wait_until(lambda: (tried := api.call("POST", "/v1/runs", {"input": "x"}))[0] == 503 and tried)
     is_error(refused, 503, "gateway_draining")
