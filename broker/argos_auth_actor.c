@@ -155,9 +155,9 @@ static void
 s_take_events (auth_t *self)
 {
     _Alignas(struct inotify_event) char events[8192];
-    bool gone = false;
+    bool gone = false, heard = false;
     ssize_t size;
-    while ((size = read (self->inotify, events, sizeof events)) > 0)
+    for (; (size = read (self->inotify, events, sizeof events)) > 0; heard = true)
         for (char *at = events; at < events + size;) {
             const struct inotify_event *event = (const struct inotify_event *) (const void *) at;
             gone = gone || (event->mask & (IN_IGNORED | IN_MOVE_SELF | IN_UNMOUNT)) != 0;
@@ -169,7 +169,22 @@ s_take_events (auth_t *self)
         self->watch = -1;
         s_watch (self);
     }
-    s_look (self);
+    if (heard)
+        s_look (self);
+}
+
+//  The key that was made before its connection is known, also when its event came after the wait.
+
+static known_t *
+s_find (auth_t *self, const char *public_key)
+{
+    known_t *known = NULL;
+    HASH_FIND_STR (self->known, public_key, known);
+    if (!known && *public_key) {
+        s_take_events (self);
+        HASH_FIND_STR (self->known, public_key, known);
+    }
+    return known;
 }
 
 static void
@@ -215,7 +230,7 @@ s_take_request (auth_t *self, void *zap)
         zmq_msg_close (&message);
     }
     if (argos_zap_read (&request, frames, count) == 0)
-        HASH_FIND_STR (self->known, request.public_key, known);
+        known = s_find (self, request.public_key);
     if (!known && *request.public_key) {
         request.status = "400";
         request.text = "no access";

@@ -119,6 +119,19 @@ s_put_out (void *ctx, const char *name, const char *reason)
 //  ------------------------------------------------------------------------------------------------
 //  What comes in
 
+//  The keys have changed.
+
+static void
+s_take_keys (broker_t *self)
+{
+    for (argos_frame_t *text; (text = argos_zframe_recv (self->auth, ZMQ_DONTWAIT));) {
+        argos_core_clock (self->core, s_mono (), s_wall ());
+        argos_core_keys (self->core, (const char *) text->data, text->size);
+        argos_frame_unref (&text);
+    }
+    argos_ready_set (&self->ready, AUTH, false);
+}
+
 //  One message of a connection. Over tcp one that the auth actor has not let in by a key goes no
 //  further: without that actor libzmq lets in whoever encrypts.
 
@@ -135,6 +148,8 @@ s_take_message (broker_t *self, size_t place)
     argos_who_t who = { listener->via, "" };
     if (who.via == ARGOS_VIA_TCP && msg->there > 0)
         who.key = argos_zframe_user (msg->frames[0]);
+    if (*who.key && !argos_core_knows (self->core, who.key))
+        s_take_keys (self); //  The auth actor has told it before it let this one in
     bool heard = who.via != ARGOS_VIA_TCP || *who.key;
     if (!heard)
         s_close (self, msg->conn);
@@ -146,19 +161,6 @@ s_take_message (broker_t *self, size_t place)
     }
     argos_listener_done (msg);
     return true;
-}
-
-//  The keys have changed.
-
-static void
-s_take_keys (broker_t *self)
-{
-    for (argos_frame_t *text; (text = argos_zframe_recv (self->auth, ZMQ_DONTWAIT));) {
-        argos_core_clock (self->core, s_mono (), s_wall ());
-        argos_core_keys (self->core, (const char *) text->data, text->size);
-        argos_frame_unref (&text);
-    }
-    argos_ready_set (&self->ready, AUTH, false);
 }
 
 static bool

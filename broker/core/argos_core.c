@@ -397,6 +397,12 @@ argos_core_keys (argos_core_t *self, const char *text, size_t size)
     argos_intake_pump (self);
 }
 
+bool
+argos_core_knows (const argos_core_t *self, const char *key)
+{
+    return argos_keyring_named (self->keyring, key) != NULL;
+}
+
 void
 argos_core_load (argos_core_t *self, const argos_storage_row_t *row)
 {

@@ -107,6 +107,9 @@ void argos_core_stored (argos_core_t *self, argos_storage_ans_t *ans);
 //  The keys that are known, as text (argos_keyring_fill). Sessions of those that are gone end.
 void argos_core_keys (argos_core_t *self, const char *text, size_t size);
 
+//  Whether the key of that name is among them.
+bool argos_core_knows (const argos_core_t *self, const char *key);
+
 //  The settings that nodes take over: a JSON object without secrets, so large that a message can
 //  hold it. Answered to config.get, and an entry of topic:config.snapshot when it is another one.
 void argos_core_snapshot (argos_core_t *self, const char *text);
