@@ -24,6 +24,7 @@ typedef struct {
     bool argos;             //  A topic, or the bare ROUTER
     void *context;          //  Of publisher and readers
     const char *endpoint;   //  Where all connect
+    int round;              //  Has a topic of its own, so that nothing is left from others
     wire_t wires[READERS];  //  Readers of the topic
     void *sockets[READERS]; //  Of all readers; owned when bare
     void *router;           //  Bare: the middle
@@ -129,6 +130,9 @@ s_spread (void *arg)
 static void
 s_open_readers (fan_t *self)
 {
+    char subscribe[96];
+    snprintf (subscribe, sizeof subscribe,
+        "{\"type\":\"subscribe\",\"id\":\"s\",\"to\":\"topic:bench.fan.%d\"}", self->round);
     for (int i = 0; i < READERS; i++) {
         char name[32];
         snprintf (name, sizeof name, "bench.reader.%d", i);
@@ -142,11 +146,9 @@ s_open_readers (fan_t *self)
             exit (1);
         wire_word (&self->wires[i], "{\"type\":\"credit\"}",
             "{\"messages\":1000000000,\"bytes\":1000000000000}");
-        wire_word (&self->wires[i],
-            "{\"type\":\"subscribe\",\"id\":\"s\",\"to\":\"topic:bench.fan\"}", "{}");
-        //  What earlier rounds left in the ring comes first
-        while (wire_recv (&self->wires[i], WIRE_WAIT_MS) && !streq (self->wires[i].type, "end"))
-            continue;
+        wire_word (&self->wires[i], subscribe, "{}");
+        if (!wire_expect (&self->wires[i], "end"))
+            exit (1);
         self->sockets[i] = self->wires[i].socket;
     }
 }
@@ -154,15 +156,17 @@ s_open_readers (fan_t *self)
 static void
 s_publish (const fan_t *self, wire_t *wire, void *socket, const char *body)
 {
-    static const char header[] = "{\"type\":\"bench.entry\",\"to\":\"topic:bench.fan\"}";
+    char header[96];
+    size_t size = (size_t) snprintf (header, sizeof header,
+        "{\"type\":\"bench.entry\",\"to\":\"topic:bench.fan.%d\"}", self->round);
     if (!self->argos) {
         zmq_send (socket, "AR1", 3, ZMQ_SNDMORE);
-        zmq_send (socket, header, sizeof header - 1, ZMQ_SNDMORE);
+        zmq_send (socket, header, size, ZMQ_SNDMORE);
         zmq_send (socket, "", 0, ZMQ_SNDMORE);
         zmq_send (socket, body, BODY, 0);
         return;
     }
-    while (!wire_may (wire, BODY + sizeof header))
+    while (!wire_may (wire, BODY + size))
         wire_recv (wire, 1);
     wire_send (wire, header, body, BODY);
 }
@@ -202,7 +206,7 @@ s_run (fan_t *self)
 }
 
 static double
-s_measure (bool argos, void *context, const char *endpoint)
+s_measure (bool argos, void *context, const char *endpoint, int round)
 {
     fan_t *self = calloc (1, sizeof *self);
     pthread_t middle, reader;
@@ -211,6 +215,7 @@ s_measure (bool argos, void *context, const char *endpoint)
     self->argos = argos;
     self->context = context;
     self->endpoint = endpoint;
+    self->round = round;
     self->told = eventfd (0, 0);
     if (!argos) {
         self->router = s_socket (zsys_init (), ZMQ_ROUTER);
@@ -250,8 +255,8 @@ bench_fanout (void)
     for (int round = 0; round < BENCH_ROUNDS; round++) {
         char bare[64];
         snprintf (bare, sizeof bare, "ipc://@argos-bench-fan-%d-%d", (int) getpid (), round);
-        base[round] = s_measure (false, context, bare);
-        ours[round] = s_measure (true, context, bench_core_ipc ());
+        base[round] = s_measure (false, context, bare, round);
+        ours[round] = s_measure (true, context, bench_core_ipc (), round);
     }
     bench_print (&(bench_row_t){ .name = "fan-out 1 to 100 ipc 512 B",
         .unit = "msg/s",
