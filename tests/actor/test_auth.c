@@ -153,7 +153,8 @@ s_come_in (const argos_key_t *key, const char *name)
     return NULL;
 }
 
-//  The type of the next message, "" when none comes in time; its body goes to body.
+//  The type of the next message but credit, which comes when enough has been said, "" when none
+//  comes in time; its body goes to body.
 
 static const char *
 s_hear (void *socket, int wait_ms, char body[static BODY_MAX])
@@ -174,7 +175,7 @@ s_hear (void *socket, int wait_ms, char body[static BODY_MAX])
     const char *start = strstr (header, "\"type\":\"");
     assert_non_null (start);
     snprintf (type, sizeof type, "%.*s", (int) strcspn (start + 8, "\""), start + 8);
-    return type;
+    return streq (type, "credit") ? s_hear (socket, wait_ms, body) : type;
 }
 
 static void
