@@ -127,7 +127,7 @@ target_link_libraries (client_driver PRIVATE argos_client PkgConfig::PC_jansson)
 #  The disk that fails under argosd (test_core_fails.py), the terminal that throws away what was typed under argos (test_chat.py), the
 #  clock that is ahead (the placement `nodes`): preloaded, so without sanitizers of their own
 
-foreach (shim IN ITEMS clock disk tty)
+foreach (shim IN ITEMS clock disk send tty)
     add_library (argos_${shim}_shim MODULE ${CMAKE_SOURCE_DIR}/tests/system/${shim}_shim.c)
     target_compile_options (argos_${shim}_shim PRIVATE -fPIC -fno-sanitize=all)
     target_link_options (argos_${shim}_shim PRIVATE -fno-sanitize=all)

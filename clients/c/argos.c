@@ -329,6 +329,7 @@ argos_new (const argos_options_t *options, char *reason, size_t size)
         free (self);
         return NULL;
     }
+    argos_context_hold ();
     self->handlers = options->handlers;
     self->epoll_fd = self->timer_fd = self->socket_fd = -1;
     if (s_open_fds (self, reason, size) != 0 || s_open_peer (self, options, reason, size) != 0) {
@@ -355,6 +356,7 @@ argos_destroy (argos_t **self_p)
     if (self->timer_fd >= 0)
         close (self->timer_fd);
     free (self);
+    argos_context_drop ();
 }
 
 bool

@@ -22,4 +22,9 @@ struct argos {
 //  Something was done from outside a turn: the descriptor tells of it.
 void argos_touch (argos_t *self);
 
+//  One more argos_t, and one less, needs the ØMQ context (argos_context.c). The last to drop it
+//  waits up to half a second for what it has still to say. Thread-safe.
+void argos_context_hold (void);
+void argos_context_drop (void);
+
 #endif

@@ -21,6 +21,7 @@ import json
 import os
 import random
 import stat
+import threading
 import time
 import uuid
 
@@ -139,6 +140,27 @@ def read_key(path):
         return json.load(file)
 
 
+class _Context:
+    """The ZeroMQ context of all peers. It ends with the last of them, which waits until its last words are written: an interpreter
+    that ends would else take them along."""
+
+    lock, users, context = threading.Lock(), 0, None
+
+    @classmethod
+    def hold(cls):
+        with cls.lock:
+            cls.users += 1
+            cls.context = cls.context or zmq.Context()
+
+    @classmethod
+    def drop(cls):
+        with cls.lock:
+            cls.users -= 1
+            if cls.users == 0:
+                cls.context.term()
+                cls.context = None
+
+
 class Peer:
     """One connection to the broker. name: who we are; it may be given by $ARGOS_NAME. key: path of a key file."""
 
@@ -159,6 +181,7 @@ class Peer:
         self._events, self._stopped = collections.deque(), False
         self._prefix, self._count, self._backoff = uuid.uuid4().hex, 0, 0.0
         self._socket, self._state = None, "wait"
+        _Context.hold()
         self._open()
         self._connect()
 
@@ -173,7 +196,7 @@ class Peer:
     def _open(self):
         if self._socket is not None:
             self._socket.close(0)
-        self._socket = zmq.Context.instance().socket(zmq.DEALER)
+        self._socket = _Context.context.socket(zmq.DEALER)
         for option, value in ((zmq.LINGER, 0), (zmq.SNDHWM, 20000), (zmq.RCVHWM, 20000), (zmq.RECONNECT_IVL_MAX, 1000)):
             self._socket.setsockopt(option, value)
         if self.key and self.endpoint.startswith("tcp:"):
@@ -278,6 +301,7 @@ class Peer:
             self._flush()
             self._word("bye")
         self._socket.close(500)
+        _Context.drop()
         self._socket, self._state = None, "final"
         self.final = self.final or Refused("gone", "closed")
 

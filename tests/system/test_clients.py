@@ -80,8 +80,8 @@ class Program:
 class Driver(Program):
     """A peer in some language."""
 
-    def __init__(self, language, endpoint, name, key=None, welcome=True):
-        super().__init__([*DRIVERS[language], endpoint, name, *([str(key)] if key else [])])
+    def __init__(self, language, endpoint, name, key=None, welcome=True, env=None):
+        super().__init__([*DRIVERS[language], endpoint, name, *([str(key)] if key else [])], env)
         self.waiting, self.tags = [], 0
         if welcome:
             self.event("welcome")
@@ -290,6 +290,23 @@ def test_requests_commits_and_topics(door, driver):
     assert worker.event("entry")["body"] == {"step": 2}
     client.do("unsubscribe", topic="echo")
     assert worker.end() == 0 and client.end() == 0
+
+
+def test_the_last_words_of_a_program_arrive(daemon, driver):
+    """What a program has done is not done again because it ended at once, and its library had not written it yet."""
+    daemon.start()
+    client = driver(daemon.endpoint, "client")
+    first = driver(daemon.endpoint, "echo", env={"LD_PRELOAD": str(BUILD / "tests" / "libargos_send_shim.so"),
+                                                 "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+    first.serve("echo", 1)
+    for text in ("1", "2"):
+        client.send("service:echo", "echo.job", {"text": text}, key="a")
+    lease = first.event("lease")
+    first.do("lease.done", seq=lease["seq"])
+    assert first.end() == 0
+    second = driver(daemon.endpoint, "again")
+    second.serve("echo", 1)
+    assert second.event("lease")["body"] == {"text": "2"}
 
 
 def test_a_killed_broker_loses_nothing_and_doubles_nothing(daemon, driver):
