@@ -48,12 +48,14 @@ class World:
 
     def __init__(self, daemon):
         self.platform = Platform(daemon.endpoint, "disk.main", "deliver.test.disk")
-        self.number = 0  # Each message is of a chat of its own
-        self.accepted, self.delivered = [], []
+        self.chats = 0
+        self.posted, self.accepted, self.delivered = [], [], []  # The runs, the ids, the runs
 
-    def post(self, text="hello"):
-        self.number += 1
-        header, body = message("disk", self.number, 1, text)
+    def post(self, text="hello", chat=None):
+        """In a chat of its own, or one that has a message."""
+        self.chats += chat is None
+        header, body = message("disk", chat or self.chats, len(self.posted) + 1, text)
+        self.posted.append(body["run_id"])
         self.platform.post(header, body)
         return header["id"]
 
@@ -62,7 +64,7 @@ class World:
             if event[0] == "accepted":
                 self.accepted.append(event[1])
             elif event[0] == "deliver":
-                self.delivered.append(int(event[3]["run_id"][4:20], 16))
+                self.delivered.append(event[3]["run_id"])
                 self.platform.done(event[2], {"state": "sent", "run_id": event[3]["run_id"]})
         return True
 
@@ -70,14 +72,14 @@ class World:
         wait_until(lambda: self.turn() and condition())
 
     def settle(self):
-        self.until(lambda: sorted(self.delivered) == list(range(1, self.number + 1)) and not self.platform.open)
+        self.until(lambda: sorted(self.delivered) == sorted(self.posted) and not self.platform.open)
 
 
 def fail(daemon, world, disk, what):
-    """The core ends because of it: the last line of its log."""
+    """The core ends because of it, when what was said in the first chat is wanted: the last line of its log."""
     disk.breaks(what)
     accepted = list(world.accepted)
-    late = world.post(BIG)
+    late = world.post(BIG, chat=1)
     wait_until(lambda: world.turn() and daemon.process.poll() is not None)
     for _ in range(5):
         world.turn()  # Whatever it had sent
@@ -94,16 +96,19 @@ def test_a_core_whose_disk_fails_ends_with_a_reason(daemon, what, reason):
     disk = Disk(daemon.home)
     daemon.start(env=disk.env())
     world = World(daemon)
-    for _ in range(25):  # More than the store keeps of pages
+    for _ in range(3):
         world.post(BIG)
     world.settle()
+    #  The log is copied back, and nothing is kept of the pages
+    assert daemon.stop() == 0, daemon.text()
+    daemon.start(env=disk.env())
     line = fail(daemon, world, disk, what)
     assert "store" in line and reason in line, line
     #  As a service manager would
     daemon.start(env=disk.env())
     world.post()
     world.settle()
-    assert len(world.accepted) == world.number == len(set(world.accepted))
+    assert len(world.accepted) == len(world.posted) == len(set(world.accepted))
     assert daemon.stop() == 0, daemon.text()
 
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT, Argosd
+from conftest import BUILD, ROOT, Argosd, wait_until
 from hermes_db import make
 from httpapi import fits
 from test_gateway import Chat
@@ -100,6 +100,17 @@ def sessions(call, session):
     call("sessions", "prune", "1000")
 
 
+def drop(call, daemon):
+    """A service that nobody serves any more and nothing waits for."""
+    Chat(daemon, "local.gone", "gone").peer.close()
+
+    def left():
+        return any(row["name"] == "deliver.local.gone" and row["workers"] == 0 for row in call("services")["services"])
+
+    wait_until(left)
+    call("services", "drop", "deliver.local.gone")
+
+
 def looks(call, session):
     for words in (["status"], ["top", "--once"], ["logs", "-n", "3"], ["agents"], ["services"], ["peers"], ["pairing"], ["pairing", "clear"],
                   ["doctor"], ["provider", "test"], ["version"], ["help"], ["help", "runs"]):
@@ -107,7 +118,6 @@ def looks(call, session):
     call("agents", "evict", session)
     for verb in ("pause", "resume"):
         call("services", verb, "handoff")
-    call("services", "drop", "deliver.local.json")
     for verb in ("drain", "resume"):
         call("peers", verb, "test.main")
 
@@ -206,6 +216,7 @@ def test_every_command_says_what_its_schema_says(home):
         pairs(call, place)
         sessions(call, session)
         looks(call, session)
+        drop(call, daemon)
         outside(call, place)
         jobs(call)
         settings(call, home)
