@@ -61,7 +61,7 @@ argos_store_connect (argos_store_t *self, const char *path, char *reason)
     sqlite3_config (SQLITE_CONFIG_MEMSTATUS, 0);
     if (strcmp (path, ":memory:") != 0 && !argos_store_place_check (path, reason))
         return -1;
-    if (sqlite3_open_v2 (path, &self->db, flags, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2 (path, &self->db, flags, argos_store_vfs ()) != SQLITE_OK) {
         snprintf (reason, REASON_SIZE, "can't open %.150s: %.60s", path,
             self->db ? sqlite3_errmsg (self->db) : "out of memory");
         return -1;

@@ -3,7 +3,7 @@
 //  Operations name statements by number, bind by a format and read rows by these calls; they see
 //  neither the text of a statement nor the library that runs it. What is behind: the texts
 //  (argos_store_sql*.c), the library (argos_store_column.c, argos_store_connect.c), and what only
-//  concerns a file of SQLite (open, space, backup, repair, rank, file, hermes). Another engine
+//  concerns a file of SQLite (open, vfs, space, backup, repair, rank, file, hermes). Another engine
 //  takes the place of those; the tests of the operations speak in messages and stay.
 
 #ifndef ARGOS_STORE_ENGINE_H
@@ -338,6 +338,10 @@ bool argos_store_in_transaction (const argos_store_t *self);
 
 //  A sentence for a code of self->failed.
 const char *argos_store_why (int code);
+
+//  argos_store_vfs.c. The name of the VFS that gathers what a commit writes to the log, which is
+//  registered at the first call; NULL, and so the default one, when that can't be. Thread-safe.
+const char *argos_store_vfs (void);
 
 //  Opens the connection to path, which nobody else can have from here on, and looks whether what is
 //  needed first can be read. 0, or -1 with a sentence in reason (256 bytes).

@@ -245,7 +245,7 @@ s_batch (kit_t *kit, const char *prefix, size_t count, const char *body)
     }
 }
 
-//  F25: many writers cost one sync.
+//  F25: many writers cost one sync. And one write, until there is more than is gathered.
 
 static void
 a_batch_is_one_sync (void **state)
@@ -253,9 +253,13 @@ a_batch_is_one_sync (void **state)
     (void) state;
     kit_t *kit = fault_kit ();
     kit_write (kit, "g", "session.create", "{\"id\":\"s\"}");
-    int syncs = fault_syncs ();
-    s_batch (kit, "b", 64, "{}");
+    int syncs = fault_syncs (), writes = fault_writes ();
+    s_batch (kit, "b", 16, "{}");
     assert_int_equal (fault_syncs () - syncs, 1);
+    assert_int_equal (fault_writes () - writes, 1);
+    s_batch (kit, "c", 64, "{}");
+    assert_int_equal (fault_syncs () - syncs, 2);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM queue"), 80);
     kit_free (kit);
 }
 

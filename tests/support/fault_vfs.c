@@ -48,6 +48,7 @@ static int s_countdown;       //  How many go well before
 static bool s_lasting;        //  All further ones fail too
 static int s_failed;          //  How many have failed
 static int s_syncs;           //  See fault_syncs
+static int s_writes;          //  See fault_writes
 static const char *s_ballast; //  See fault_ballast
 static bool s_read_only;      //  See fault_read_only
 static bool s_watching;       //  See fault_watch
@@ -205,6 +206,7 @@ s_write (sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset)
         return SQLITE_IOERR_WRITE;
     if (s_ballast && access (s_ballast, F_OK) == 0)
         return SQLITE_FULL;
+    s_writes++;
     bool full = s_now (FAULT_FULL), fails = full || s_now (FAULT_WRITE);
     if (fails)
         count /= 2;
@@ -379,6 +381,12 @@ int
 fault_syncs (void)
 {
     return s_syncs;
+}
+
+int
+fault_writes (void)
+{
+    return s_writes;
 }
 
 void

@@ -37,6 +37,9 @@ int fault_count (void);
 //  How many files have been synced.
 int fault_syncs (void);
 
+//  How often something has been written.
+int fault_writes (void);
+
 //  As long as this file is there, writes find no room; NULL = no such file. Borrowed.
 void fault_ballast (const char *path);
 
