@@ -105,8 +105,8 @@ typedef struct {
 //  Begins to connect. NULL with a sentence in reason (size bytes) when that can't be.
 argos_t *argos_new (const argos_options_t *options, char *reason, size_t size);
 
-//  Says bye, calls the outstanding answer functions with ARGOS_GONE, frees everything. The last of a
-//  process waits until its words are written, 0.5 s at most. NULL-safe.
+//  Says bye, calls the outstanding answer functions with ARGOS_GONE, frees everything. The last of
+//  a process waits until its words are written, 0.5 s at most. NULL-safe.
 void argos_destroy (argos_t **self_p);
 
 //  One descriptor, the same for ever: readable when argos_turn has something to do, by input or by
