@@ -4,9 +4,11 @@
 //  kernel takes longer for them than for one of the same bytes, and so does the sync behind it.
 //
 //  Invariant: what was gathered is written before anything else is done with the file: a sync,
-//  which each commit ends with, above all. A failure is that of the call that would have returned
-//  before it was written. Only the log's files are wrapped; all others are those of the default
-//  VFS. Limits: ROOM bytes are gathered.
+//  which each commit ends with, above all. When that fails, the call fails for which it was
+//  written, and so does whatever builds on the lost bytes: SQLite takes them for written, and may
+//  have undone but a statement. Whoever has undone all of them writes there again.
+//  Only the log's files are wrapped; all others are those of the default VFS. A commit is not
+//  delayed only because each one syncs (synchronous = FULL). Limits: ROOM bytes are gathered.
 
 #include "argos_store_priv.h"
 
@@ -23,6 +25,8 @@ typedef struct {
     unsigned char *bytes; //  Gathered; room for ROOM
     sqlite3_int64 at;     //  Where they belong
     int size;             //  So many
+    int failed;           //  Why some could not be written, SQLITE_OK = all could
+    sqlite3_int64 lost;   //  The first of these
 } log_file_t;
 
 static pthread_once_t s_once = PTHREAD_ONCE_INIT;
@@ -43,9 +47,14 @@ s_settle (sqlite3_file *file, sqlite3_file **ret_real)
     log_file_t *self = s_log (file);
     int size = self->size;
     *ret_real = self->real;
-    self->size = 0; //  Written or not: what has failed is undone by who hears of it
-    return size ? self->real->pMethods->xWrite (self->real, self->bytes, size, self->at)
-                : SQLITE_OK;
+    self->size = 0;
+    int rc =
+        size ? self->real->pMethods->xWrite (self->real, self->bytes, size, self->at) : SQLITE_OK;
+    if (rc && !self->failed) {
+        self->failed = rc;
+        self->lost = self->at;
+    }
+    return rc;
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -65,6 +74,8 @@ s_read (sqlite3_file *file, void *bytes, int size, sqlite3_int64 at)
 {
     sqlite3_file *real;
     int rc = s_settle (file, &real);
+    if (!rc && s_log (file)->failed && at + size > s_log (file)->lost)
+        rc = s_log (file)->failed;
     return rc ? rc : real->pMethods->xRead (real, bytes, size, at);
 }
 
@@ -75,6 +86,9 @@ s_write (sqlite3_file *file, const void *bytes, int size, sqlite3_int64 at)
     sqlite3_file *real = self->real;
     bool follows = at == self->at + self->size && size <= ROOM - self->size;
     int rc = self->size && !follows ? s_settle (file, &real) : SQLITE_OK;
+    if (!rc && self->failed && at <= self->lost)
+        self->failed = SQLITE_OK;
+    rc = rc ? rc : self->failed;
     if (rc || size > ROOM)
         return rc ? rc : real->pMethods->xWrite (real, bytes, size, at);
     if (self->size == 0)
