@@ -34,7 +34,7 @@ ONLY_IN = [
     (re.compile(r"\bzactor_(new|destroy)\s*\("), "actors/base/", "argos_actor_start and _stop are for that"),
     #  What stands behind argos_store_engine.h
     (re.compile(r"#include <sqlite3\.h>"), tuple(f"actors/store/argos_store_{name}." for name in (
-        "backup", "column", "connect", "file", "hermes", "hermes_map", "open", "rank", "repair", "space", "sql")),
+        "backup", "column", "connect", "file", "hermes", "hermes_map", "open", "rank", "repair", "space", "sql", "vfs")),
      "operations of the store speak to argos_store_engine.h"),
     (re.compile(r"#include <curl/"), ("actors/base/argos_curl.", "actors/agent/", "actors/tools/", "adapters/", "cmd/"), "libcurl belongs to agent, tools and adapters"),
     (re.compile(r"#include <microhttpd\.h>"), ("actors/api/", "actors/rehearsal/", "adapters/"), "libmicrohttpd belongs to the HTTP servers"),
