@@ -65,7 +65,7 @@ s_usage (argos_store_t *self, const char *id, const json_t *list)
     json_t *row;
     json_array_foreach (list, index, row) {
         int64_t last = argos_store_integer (row, "last_at", self->now);
-        argos_store_run (self, ARGOS_SQL_USAGE_IMPORT, "ssssssiiiiiidjeeii", id,
+        argos_store_run (self, ARGOS_SQL_USAGE_IMPORT, "ssssssiiiiiidjeeiij", id,
             argos_store_member (row, "model"), argos_store_member (row, "provider"),
             argos_store_member (row, "base_url"), argos_store_member (row, "mode"),
             argos_store_member (row, "task"), argos_store_integer (row, "calls", 1),
@@ -77,7 +77,7 @@ s_usage (argos_store_t *self, const char *id, const json_t *list)
             json_number_value (json_object_get (row, "estimated_usd")),
             json_object_get (row, "actual_usd"), argos_store_member (row, "cost_status"),
             argos_store_member (row, "cost_source"), argos_store_integer (row, "first_at", last),
-            last);
+            last, json_object_get (row, "cost_usd"));
     }
 }
 

@@ -45,7 +45,9 @@ s_make (argos_store_t *self, argos_store_unit_t *unit, bool *ret_made)
         kind = *parent_id ? "branch" : "root";
     if (strcmp (kind, "root") != 0 && !*parent_id)
         return argos_store_refuse (unit->ans, ARGOS_INVALID, "kind: it needs a parent");
-    if (*parent_id && !argos_store_session_find (self, parent_id, "", &parent))
+    //  Nobody continues somebody else's
+    if (*parent_id &&
+        !argos_store_session_find (self, parent_id, argos_store_member (body, "owner"), &parent))
         return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such parent");
     argos_store_session_owner (body, *parent_id ? &parent : NULL, session.owner);
     argos_store_text_copy (session.id, argos_store_member (body, "id"), sizeof session.id);

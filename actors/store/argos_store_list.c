@@ -211,14 +211,14 @@ argos_store_usage_get (argos_store_t *self, argos_store_unit_t *unit)
 {
     static const char *const names[] = { "model", "provider", "base_url", "mode", "task", "calls",
         "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
-        "reasoning_tokens", "estimated_usd", "actual_usd", "cost_status", "cost_source", "first_at",
-        "last_at" };
+        "reasoning_tokens", "estimated_usd", "actual_usd", "cost_usd", "cost_status", "cost_source",
+        "first_at", "last_at" };
     argos_store_session_t session;
     if (!argos_store_session_need (self, unit, &session))
         return false;
     argos_sql_row_t *stmt =
         argos_store_query (self, ARGOS_SQL_USAGE_GET, "s", (const char *) session.id);
     unit->result = json_pack (
-        "{s:o}", "usage", s_objects (self, ARGOS_SQL_USAGE_GET, stmt, names, "sssssiiiiiiddssii"));
+        "{s:o}", "usage", s_objects (self, ARGOS_SQL_USAGE_GET, stmt, names, "sssssiiiiiidddssii"));
     return true;
 }

@@ -359,8 +359,12 @@ s_bounds (search_t *self, int64_t newest)
 {
     const char *session = argos_store_member (self->body, "session_id");
     int64_t before = argos_store_integer (self->body, "before", INT64_MAX);
+    argos_store_session_t found;
     self->high = newest;
-    if (*session) {
+    if (*session && !argos_store_session_find (
+                        self->store, session, argos_store_member (self->body, "owner"), &found))
+        self->high = 0; //  Somebody else's is answered as one that is not there, and as fast
+    else if (*session) {
         argos_sql_row_t *stmt =
             argos_store_query (self->store, ARGOS_SQL_MESSAGE_RANGE, "s", session);
         self->low = stmt ? argos_sql_int (stmt, 0) - 1 : 0;

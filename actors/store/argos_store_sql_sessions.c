@@ -33,7 +33,8 @@
 
 //  Which messages a search may show
 #define FOUND                                                                                      \
-    " AND (m.active = 1 OR m.compacted = 1) AND (?2 IS NULL OR m.session_id = ?2)"                 \
+    " AND (m.active = 1 OR m.compacted = 1) AND s.importing = 0"                                   \
+    " AND (?2 IS NULL OR m.session_id = ?2)"                                                       \
     " AND (?3 IS NULL OR s.platform = ?3) AND (?4 IS NULL OR m.role = ?4)"                         \
     " AND (?5 IS NULL OR s.owner = ?5) AND m.at >= ?6 AND m.at <= ?7"
 //  The newest hits of a range, better the newer they are: after 30 days half as good
@@ -49,9 +50,9 @@
 
 static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_SESSION_GET] = "SELECT " COLUMNS ", NULL FROM sessions s WHERE s.id = ?1"
-                              " AND (?2 IS NULL OR s.owner = ?2)",
+                              " AND s.importing = 0 AND (?2 IS NULL OR s.owner = ?2)",
     [ARGOS_SQL_SESSION_ROW] = "SELECT owner, kind, parent, title, message_count FROM sessions"
-                              " WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
+                              " WHERE id = ?1 AND importing = 0 AND (?2 IS NULL OR owner = ?2)",
     [ARGOS_SQL_SESSION_ADD] =
         "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
         " platform, model, title, title_source, last_activity_at, hidden, home)"
@@ -121,10 +122,10 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         "SELECT * FROM (SELECT " COLUMNS ", " ROOT " FROM sessions s"
         " WHERE s.listed = 1 AND (?1 IS NULL OR s.owner = ?1)" PAGE ")"
         " UNION ALL SELECT * FROM (SELECT " COLUMNS ", " ROOT " FROM sessions s"
-        " WHERE s.listed = 0 AND (?1 IS NULL OR s.owner = ?1)" PAGE ")"
+        " WHERE s.listed = 0 AND s.importing = 0 AND (?1 IS NULL OR s.owner = ?1)" PAGE ")"
         " ORDER BY last_activity_at DESC, id DESC LIMIT ?5",
     [ARGOS_SQL_SESSION_PREFIX] = "SELECT id FROM sessions WHERE id >= ?1"
-                                 " AND id < ?1 || char (1114111)"
+                                 " AND id < ?1 || char (1114111) AND importing = 0"
                                  " AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT 2",
     //  '$' follows '#': the range is every title with a number
     [ARGOS_SQL_SESSION_TITLED] =
@@ -147,8 +148,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_SESSION_PLATFORMS] =
         "SELECT platform, count (*), sum (message_count), sum (tool_call_count),"
         " sum (input_tokens), sum (output_tokens), sum (cost_usd), max (last_activity_at)"
-        " FROM sessions WHERE ?1 IS NULL OR owner = ?1 GROUP BY platform ORDER BY platform LIMIT"
-        " 100",
+        " FROM sessions WHERE importing = 0 AND (?1 IS NULL OR owner = ?1)"
+        " GROUP BY platform ORDER BY platform LIMIT 100",
     [ARGOS_SQL_TITLE_HOLDER] = "SELECT id FROM sessions WHERE owner = ?1 AND title = ?2"
                                " AND id <> ?3",
     [ARGOS_SQL_TITLE_FREE] = "UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ?1",
@@ -172,6 +173,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         " WHERE session_id = ?1 AND active = 1 AND (?3 = 0 OR id <= ?3) ORDER BY id",
     [ARGOS_SQL_MESSAGE_CLEAR] = "UPDATE messages SET session_id = '', client_id = NULL, active = 0,"
                                 " compacted = 0 WHERE session_id = ?1 AND active = 1",
+    [ARGOS_SQL_MESSAGE_RENAME] = "UPDATE messages SET client_id = NULL WHERE session_id = ?1"
+                                 " AND client_id = ?2",
     [ARGOS_SQL_MESSAGE_FOLD] = "UPDATE messages SET active = 0, compacted = 1"
                                " WHERE session_id = ?1 AND active = 1",
     [ARGOS_SQL_MESSAGE_IS_USER] = "SELECT 1 FROM messages WHERE session_id = ?1 AND id = ?2"
@@ -192,7 +195,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                                " WHERE session_id = '' ORDER BY id LIMIT 500)",
     [ARGOS_SQL_USAGE_ADD] =
         "INSERT INTO session_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-        " ?14, ?15, ?16, ?17, ?17) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
+        " ?14, ?15, ?16, ?17, ?17, ifnull (?14, ?13)) ON CONFLICT DO UPDATE SET"
+        " calls = calls + excluded.calls, cost_usd = cost_usd + excluded.cost_usd,"
         " input_tokens = input_tokens + excluded.input_tokens,"
         " output_tokens = output_tokens + excluded.output_tokens,"
         " cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,"
@@ -209,20 +213,21 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_USAGE_GET] =
         "SELECT model, provider, base_url, mode, task, calls, input_tokens, output_tokens,"
         " cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_usd, actual_usd,"
-        " cost_status, cost_source, first_at, last_at FROM session_usage WHERE session_id = ?1"
+        " cost_usd, cost_status, cost_source, first_at, last_at FROM session_usage WHERE "
+        "session_id = ?1"
         " LIMIT 256",
     //  A session that is brought in, until it is whole
     [ARGOS_SQL_SESSION_IMPORT] =
         "INSERT INTO sessions (id, started_at, ended_at, end_reason, message_count, version,"
-        " last_activity_at, hidden) VALUES (?1, ?2, ?2, 'importing', 0, 1, ?2, 1)"
+        " last_activity_at, hidden, importing) VALUES (?1, ?2, ?2, 'importing', 0, 1, ?2, 1, 1)"
         " ON CONFLICT (id) DO NOTHING",
     [ARGOS_SQL_SESSION_IMPORTING] = "SELECT 1 FROM sessions WHERE id = ?1"
-                                    " AND end_reason = 'importing' AND hidden = 1",
+                                    " AND importing = 1",
     [ARGOS_SQL_SESSION_IMPORTED] =
         "UPDATE sessions SET parent = ?2, title = ?3, started_at = ?4, ended_at = nullif (?5, 0),"
         " end_reason = ?6, title_source = ?7, model = ?8, owner = ifnull (?9, ''),"
         " last_activity_at = ?10, input_tokens = ?11, output_tokens = ?12, cost_usd = ?13,"
-        " hidden = ?14, archived = ?15, kind = ?16, source = ?17,"
+        " hidden = ?14, archived = ?15, kind = ?16, source = ?17, importing = 0,"
         " platform = ifnull (?17 ->> '$.platform', '') WHERE id = ?1",
     [ARGOS_SQL_SESSION_REWINDS] = "UPDATE sessions SET rewind_count = ?2 WHERE id = ?1",
     [ARGOS_SQL_TITLE_TAKEN] = "SELECT 1 FROM sessions WHERE owner = ?1 AND title = ?2"
@@ -232,11 +237,11 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
         " rewound, tools) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
     [ARGOS_SQL_USAGE_IMPORT] =
         "INSERT INTO session_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-        " ?14, ?15, ?16, ?17, ?18) ON CONFLICT DO NOTHING",
+        " ?14, ?15, ?16, ?17, ?18, coalesce (?19, ?14, ?13)) ON CONFLICT DO NOTHING",
     [ARGOS_SQL_USAGE_DROP] = "DELETE FROM session_usage WHERE session_id = ?1",
     [ARGOS_SQL_USAGE_MODELS] =
         "SELECT u.model, u.provider, sum (u.calls), sum (u.input_tokens), sum (u.output_tokens),"
-        " sum (ifnull (u.actual_usd, u.estimated_usd)) FROM session_usage u"
+        " sum (u.cost_usd) FROM session_usage u"
         " JOIN sessions s ON s.id = u.session_id WHERE ?1 IS NULL OR s.owner = ?1"
         " GROUP BY u.model, u.provider ORDER BY u.model, u.provider LIMIT 100",
     [ARGOS_SQL_TEXT_SIZES] = "SELECT id, length (content) FROM message_texts WHERE id > ?1"

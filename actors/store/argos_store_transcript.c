@@ -208,11 +208,26 @@ argos_store_session_recount (argos_store_t *self, const char *id)
     s_recount (self, id, 0);
 }
 
+//  A new transcript may have the client ids of what it folds, or was taken back.
+
+static void
+s_free_names (argos_store_t *self, const char *id, const json_t *messages)
+{
+    size_t index;
+    json_t *message;
+    json_array_foreach (messages, index, message) {
+        const char *name = argos_store_member (message, "client_id");
+        if (*name)
+            argos_store_run (self, ARGOS_SQL_MESSAGE_RENAME, "ss", id, name);
+    }
+}
+
 bool
 argos_store_session_replace (argos_store_t *self, argos_store_unit_t *unit)
 {
     const char *id = argos_store_member (unit->body, "session_id");
     bool compact = json_is_true (json_object_get (unit->body, "compact"));
+    const json_t *messages = json_object_get (unit->body, "messages");
     argos_store_session_t session;
     char preview[PREVIEW_SIZE] = "";
     int64_t calls = 0;
@@ -222,7 +237,11 @@ argos_store_session_replace (argos_store_t *self, argos_store_unit_t *unit)
         return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
     argos_store_run (self, compact ? ARGOS_SQL_MESSAGE_FOLD : ARGOS_SQL_MESSAGE_CLEAR, "s", id);
     self->messages_dropped = self->messages_dropped || !compact;
-    s_add (self, id, json_object_get (unit->body, "messages"), &calls, preview);
+    s_free_names (self, id, messages);
+    int64_t added = s_add (self, id, messages, &calls, preview);
+    if (!self->failed && added != (int64_t) json_array_size (messages))
+        return argos_store_refuse (
+            unit->ans, ARGOS_INVALID, "two of the messages have the same client_id");
     s_recount (self, id, 0);
     return true;
 }

@@ -31,8 +31,20 @@ nobody_sees_it_until_it_is_whole (void **state)
     kit_t *kit = kit_new (false);
     assert_int_equal (s_piece (kit, "s", 0, "one"), ARGOS_OK);
     assert_int_equal (s_piece (kit, "s", 1, "two"), ARGOS_OK);
-    says_read (kit, "session.list", "{}");
-    assert_int_equal (json_array_size (says_get (kit, "sessions")), 0);
+    static const char *const lists[] = { "session.list", "{}", "session.list", "{'all':true}",
+        "session.search", "{'text':'one'}", "session.search", "{'text':'one','session_id':'s'}" };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i += 2) {
+        says_read (kit, lists[i], "%s", lists[i + 1]);
+        assert_int_equal (
+            json_array_size (says_get (kit, strstr (lists[i], "list") ? "sessions" : "hits")), 0);
+    }
+    says_read (kit, "session.get", "{'id':'s'}");
+    assert_true (json_is_null (says_get (kit, "session")));
+    says_read (kit, "session.stats", "{}");
+    assert_int_equal (says_number (kit, "sessions"), 0);
+    assert_int_equal (
+        says_write (kit, "session.rename", "{'id':'s','title':'x'}"), ARGOS_NOT_FOUND);
+    assert_int_equal (says_write (kit, "session.reopen", "{'id':'s'}"), ARGOS_NOT_FOUND);
     //  After a break the pieces come again
     assert_int_equal (s_piece (kit, "s", 0, "one"), ARGOS_OK);
     assert_int_equal (s_piece (kit, "s", 1, "two"), ARGOS_OK);

@@ -189,6 +189,30 @@ what_was_taken_back_is_not_found (void **state)
     kit_free (kit);
 }
 
+//  A search in somebody else's session is answered as one in a session that is not there.
+
+static void
+not_yours_is_answered_as_not_there (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    says_write (kit, "session.create", "{'id':'s','owner':'ann'}");
+    for (int i = 0; i < 40; i++)
+        s_say (kit, "s", "marmalade");
+    s_work (kit);
+    char *answers[2];
+    for (int i = 0; i < 2; i++) {
+        says_read (kit, "session.search", "{'text':'marmalade','owner':'bob','session_id':'%s'}",
+            i ? "none" : "s");
+        answers[i] = json_dumps (kit->result, JSON_SORT_KEYS);
+    }
+    assert_string_equal (answers[0], answers[1]);
+    free (answers[0]);
+    free (answers[1]);
+    assert_int_equal (s_hits (kit, "marmalade", ",\"owner\":\"ann\",\"session_id\":\"s\""), 20);
+    kit_free (kit);
+}
+
 static void
 calls_of_tools_are_found (void **state)
 {
@@ -332,6 +356,7 @@ main (void)
         cmocka_unit_test (results_are_complete_while_the_indexer_lags),
         cmocka_unit_test (what_is_gone_is_not_found),
         cmocka_unit_test (what_was_taken_back_is_not_found),
+        cmocka_unit_test (not_yours_is_answered_as_not_there),
         cmocka_unit_test (calls_of_tools_are_found),
         cmocka_unit_test (a_search_goes_on_before_a_message),
         cmocka_unit_test (no_query_fails),

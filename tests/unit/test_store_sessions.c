@@ -93,9 +93,16 @@ not_yours_is_not_there (void **state)
     assert_int_equal (json_array_size (s_get (kit, "sessions")), 1);
     assert_int_equal (
         says_write (kit, "session.ensure", "{'id':'abc1','owner':'bob'}"), ARGOS_NOT_FOUND);
-    //  Neither is a relative of another owner
-    says_write (
-        kit, "session.create", "{'id':'bobs','owner':'bob','parent':'abc1','kind':'compression'}");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal (says_write (kit, "session.create",
+                              "{'id':'b','owner':'bob','parent':'%s'}", i ? "none" : "abc1"),
+            ARGOS_NOT_FOUND);
+        assert_string_equal (kit->ans->reason, "no such parent");
+    }
+    //  Neither is a relative of another owner, which an import may bring
+    says_write (kit, "session.import",
+        "{'id':'bobs','session':{'started_at':1,'owner':'bob','parent':'abc1',"
+        "'kind':'compression'}}");
     says_read (kit, "session.lineage", "{'id':'bobs','owner':'bob'}");
     assert_int_equal (json_array_size (s_get (kit, "ancestors")), 0);
     assert_string_equal (s_text (kit->result, "root"), "bobs");
@@ -248,6 +255,45 @@ a_message_is_added_once_for_its_client_id (void **state)
     s_of (kit, "s", "id");
     assert_int_equal (s_integer (s_get (kit, "session"), "message_count"), 4);
     assert_int_equal (kit_number (kit, "SELECT count (*) FROM messages"), 4);
+    kit_free (kit);
+}
+
+//  What it folds, and what was taken back, gives up the client ids that it has.
+
+static void
+a_new_transcript_is_whole (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    says_write (kit, "session.create", "{'id':'s'}");
+    says_turn (kit, "s", "session.append",
+        "{'session_id':'s','messages':[{'role':'user','content':'one','client_id':'1'},"
+        "{'role':'user','content':'two','client_id':'2'},"
+        "{'role':'user','content':'three','client_id':'3'}]}");
+    int64_t taken = kit_number (kit, "SELECT max (id) FROM messages");
+    assert_int_equal (says_write (kit, "session.rewind", "{'session_id':'s','message_id':%lld}",
+                          (long long) taken),
+        ARGOS_OK);
+    static const char *const compact[] = { "true", "false" };
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal (says_turn (kit, "s", "session.replace",
+                              "{'session_id':'s','compact':%s,'messages':"
+                              "[{'role':'system','content':'sum'},"
+                              "{'role':'user','content':'two','client_id':'2'},"
+                              "{'role':'user','content':'three','client_id':'3'}]}",
+                              compact[i]),
+            ARGOS_OK);
+        says_read (kit, "session.load", "{'id':'s'}");
+        assert_int_equal (json_array_size (s_get (kit, "messages")), 3);
+        s_of (kit, "s", "id");
+        assert_int_equal (s_integer (s_get (kit, "session"), "message_count"), 3);
+    }
+    assert_int_equal (says_turn (kit, "s", "session.replace",
+                          "{'session_id':'s','messages':[{'role':'user','content':'a',"
+                          "'client_id':'x'},{'role':'user','content':'b','client_id':'x'}]}"),
+        ARGOS_INVALID);
+    says_read (kit, "session.load", "{'id':'s'}");
+    assert_int_equal (json_array_size (s_get (kit, "messages")), 3);
     kit_free (kit);
 }
 
@@ -434,11 +480,17 @@ usage_adds_up_by_model (void **state)
     assert_int_equal (s_integer (line, "input_tokens"), 30);
     assert_true (json_real_value (json_object_get (line, "estimated_usd")) == 1.5);
     assert_true (json_real_value (json_object_get (line, "actual_usd")) == 0.25);
+    assert_true (json_real_value (json_object_get (line, "cost_usd")) == 1.25);
     assert_string_equal (s_of (kit, "s", "model"), "m");
     assert_int_equal (s_integer (s_get (kit, "session"), "input_tokens"), 30);
     says_read (kit, "session.stats", "{'owner':'ann'}");
     assert_int_equal (s_integer (kit->result, "sessions"), 1);
     assert_int_equal (json_array_size (s_get (kit, "models")), 2);
+    //  The price where it is known, else the estimate: by session and by model
+    assert_true (json_real_value (json_object_get (
+                     json_array_get (s_get (kit, "models"), 0), "cost_usd")) == 1.25);
+    assert_true (json_real_value (json_object_get (
+                     json_array_get (s_get (kit, "platforms"), 0), "cost_usd")) == 1.25);
     says_read (kit, "session.stats", "{'owner':'bob'}");
     assert_int_equal (s_integer (kit->result, "sessions"), 0);
     kit_free (kit);
@@ -454,6 +506,7 @@ main (void)
         cmocka_unit_test (a_branch_has_the_messages_up_to_its_point),
         cmocka_unit_test (what_is_taken_back_can_come_again),
         cmocka_unit_test (a_message_is_added_once_for_its_client_id),
+        cmocka_unit_test (a_new_transcript_is_whole),
         cmocka_unit_test (a_session_with_work_is_not_deleted),
         cmocka_unit_test (pruning_takes_what_the_list_has_shown),
         cmocka_unit_test (pruning_goes_past_what_has_to_stay),
