@@ -46,6 +46,8 @@
 #define SNIPPET(index)                                                                             \
     "SELECT snippet (" index ", 0, '>>>', '<<<', '...', 40) FROM " index " WHERE " index           \
     " MATCH ?1 AND rowid = ?2"
+//  Not one that is being brought in
+#define WHOLE " AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND importing = 1)"
 #define TRASHED " WHERE id IN (SELECT id FROM messages WHERE session_id = '' ORDER BY id LIMIT 500)"
 
 static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
@@ -158,15 +160,15 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_MESSAGE_ADD] =
         "INSERT INTO messages (session_id, role, at, content, extra, client_id, tools)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-    [ARGOS_SQL_MESSAGE_PAGE] = "SELECT id, role, content, extra"
-                               " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1"
-                               " ORDER BY id",
+    [ARGOS_SQL_MESSAGE_PAGE] =
+        "SELECT id, role, content, extra"
+        " FROM messages WHERE session_id = ?1 AND id > ?2 AND active = 1" WHOLE " ORDER BY id",
     [ARGOS_SQL_MESSAGE_SAID] = "SELECT id, role, content, extra, at, active, compacted"
                                " FROM messages WHERE session_id = ?1 AND active = 1"
-                               " AND role = 'user' ORDER BY id DESC LIMIT ?2",
-    [ARGOS_SQL_MESSAGE_ALL] = "SELECT id, role, content, extra, at, active, compacted,"
-                              " rewound FROM messages WHERE session_id = ?1 AND id > ?2"
-                              " ORDER BY id",
+                               " AND role = 'user'" WHOLE " ORDER BY id DESC LIMIT ?2",
+    [ARGOS_SQL_MESSAGE_ALL] =
+        "SELECT id, role, content, extra, at, active, compacted,"
+        " rewound FROM messages WHERE session_id = ?1 AND id > ?2" WHOLE " ORDER BY id",
     [ARGOS_SQL_MESSAGE_COPY] =
         "INSERT INTO messages (session_id, role, at, content, extra, tools)"
         " SELECT ?2, role, at, content, extra, tools FROM messages"

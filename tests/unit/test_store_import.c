@@ -42,6 +42,10 @@ nobody_sees_it_until_it_is_whole (void **state)
     assert_true (json_is_null (says_get (kit, "session")));
     says_read (kit, "session.stats", "{}");
     assert_int_equal (says_number (kit, "sessions"), 0);
+    static const char *const loads[] = { "", ",'inactive':true", ",'last':5" };
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
+        assert_int_equal (
+            says_read (kit, "session.load", "{'id':'s'%s}", loads[i]), ARGOS_NOT_FOUND);
     assert_int_equal (
         says_write (kit, "session.rename", "{'id':'s','title':'x'}"), ARGOS_NOT_FOUND);
     assert_int_equal (says_write (kit, "session.reopen", "{'id':'s'}"), ARGOS_NOT_FOUND);
