@@ -53,14 +53,19 @@ s_make (argos_store_t *self, argos_store_unit_t *unit, bool *ret_made)
     argos_store_text_copy (session.id, argos_store_member (body, "id"), sizeof session.id);
     if (!argos_store_title_clean (argos_store_member (body, "title"), session.title, &count))
         return argos_store_refuse (unit->ans, ARGOS_INVALID, "a title has at most 100 characters");
-    if (*session.title && !argos_store_title_take (self, unit, &session, session.title))
-        return false;
-    argos_store_run (self, ARGOS_SQL_SESSION_ADD, "sjeisseeei", (const char *) session.id,
+    argos_store_run (self, ARGOS_SQL_SESSION_ADD, "sjeissei", (const char *) session.id,
         json_object_get (body, "source"), parent_id, self->now, (const char *) session.owner, kind,
-        argos_store_member (body, "model"), (const char *) session.title,
-        *session.title ? "user" : "", (int64_t) json_is_true (json_object_get (body, "hidden")));
+        argos_store_member (body, "model"),
+        (int64_t) json_is_true (json_object_get (body, "hidden")));
     *ret_made = !self->failed && argos_store_changed (self);
     argos_store_unstamp (self);
+    //  Behind the row: whose title it may take follows from the parent in it
+    if (*ret_made && *session.title) {
+        if (!argos_store_title_take (self, unit, &session, session.title))
+            return false;
+        argos_store_run (self, ARGOS_SQL_SESSION_TITLE, "sss", (const char *) session.id,
+            (const char *) session.title, "user");
+    }
     if (*ret_made && strcmp (kind, "compression") == 0)
         argos_store_run (self, ARGOS_SQL_SESSION_CONTINUED, "s", parent_id);
     return true;

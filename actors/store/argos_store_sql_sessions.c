@@ -57,9 +57,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                               " WHERE id = ?1 AND importing = 0 AND (?2 IS NULL OR owner = ?2)",
     [ARGOS_SQL_SESSION_ADD] =
         "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
-        " platform, model, title, title_source, last_activity_at, hidden, home)"
-        " VALUES (?1, ?2, ?3, ?4, 0, 1, ?5, ?6, ifnull (?2 ->> '$.platform', ''), ?7, ?8, ?9,"
-        " ?4, ?10, (SELECT home FROM sessions WHERE id = ?3)) ON CONFLICT (id) DO NOTHING",
+        " platform, model, last_activity_at, hidden, home)"
+        " VALUES (?1, ?2, ?3, ?4, 0, 1, ?5, ?6, ifnull (?2 ->> '$.platform', ''), ?7,"
+        " ?4, ?8, (SELECT home FROM sessions WHERE id = ?3)) ON CONFLICT (id) DO NOTHING",
     [ARGOS_SQL_SESSION_FILL] =
         "UPDATE sessions SET source = ifnull (source, ?2), model = ifnull (model, ?3),"
         " platform = iif (platform = '', ifnull (?2 ->> '$.platform', ''), platform),"

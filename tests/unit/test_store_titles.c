@@ -95,6 +95,16 @@ a_title_moves_to_the_continuation_and_only_to_it (void **state)
     assert_int_equal (says_write (kit, "session.rename", "{'id':'c','title':'Plan'}"), ARGOS_OK);
     assert_string_equal (s_of (kit, "c", "title"), "Plan");
     assert_string_equal (s_of (kit, "a", "title"), "");
+    //  Also when it is made with it
+    assert_int_equal (says_write (kit, "session.create",
+                          "{'id':'e','parent':'c','kind':'branch','title':'Plan'}"),
+        ARGOS_CONFLICT);
+    assert_int_equal (says_write (kit, "session.create",
+                          "{'id':'e','parent':'c','kind':'compression','title':'Plan'}"),
+        ARGOS_OK);
+    assert_string_equal (s_of (kit, "e", "title"), "Plan");
+    assert_string_equal (s_of (kit, "c", "title"), "");
+    says_write (kit, "session.delete", "{'id':'e'}");
     says_read (kit, "session.lineage", "{'id':'a'}");
     assert_string_equal (says_text (kit, "tip"), "c");
     says_read (kit, "session.lineage", "{'id':'d'}");
