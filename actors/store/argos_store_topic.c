@@ -105,6 +105,9 @@ argos_store_entry (argos_store_t *self, argos_store_unit_t *unit)
     memcpy (answer->from, topic.owner, sizeof answer->from);
     if (!self->failed && !unit->req->any_topic && strcmp (topic.owner, unit->sender) != 0)
         return argos_store_refuse (unit->ans, ARGOS_DENIED, "the topic belongs to another");
+    //  Our own actors may be late for a run that has ended, with what else is in their commit
+    if (!self->failed && topic.closed && !unit->req->trusted)
+        return argos_store_refuse (unit->ans, ARGOS_CONFLICT, "the topic is closed");
     if (self->failed || topic.closed)
         return true;
     int64_t number = part->number + ((self->info.boot - topic.boot) << BOOT_SHIFT);

@@ -87,7 +87,7 @@ test_topic (void **state)
     s_expect_entry (4, "p2", 2, false);
     s_expect_entry (4, "k3", 3, true);
     s_expect_end (4, 3, true);
-    //  After a restart only what was kept, and later entries are refused or let go
+    //  After a restart only what was kept, and later entries are refused
     argos_sim_net_crash (core_kit_net);
     pair_hello (3, "reader", 10, "");
     core_grant (3, 100);
@@ -96,7 +96,9 @@ test_topic (void **state)
     s_expect_entry (3, "k3", 3, true);
     s_expect_end (3, 3, true);
     pair_hello (2, "sender", 10, "");
-    s_keep ("k4", "k4", "t", "");
+    core_sendf (2, "{\"text\":\"x\"}",
+        "{\"type\":\"k4\",\"id\":\"k4\",\"to\":\"topic:t\",\"durable\":true}");
+    core_expect_refused (2, "k4", "conflict");
     core_expect_nothing (3);
     argos_sim_net_sleep (core_kit_net, 1000);
 }
