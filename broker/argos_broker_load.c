@@ -78,14 +78,12 @@ int
 argos_broker_declare (void *store, argos_core_t *core, const char *const *services, int64_t wall)
 {
     for (const char *const *name = services; name && *name; name++) {
-        argos_storage_row_t row = { 0 };
         int rc = s_ask (store, ARGOS_ST_SERVICE, 0, *name, wall);
         argos_storage_ans_t *ans = rc == 0 ? s_await (store) : NULL;
         if (!ans)
             return -1;
         argos_storage_ans_destroy (&ans);
-        snprintf (row.service, sizeof row.service, "%s", *name);
-        argos_core_load (core, &row);
+        argos_core_declare (core, *name);
     }
     return 0;
 }

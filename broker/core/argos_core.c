@@ -167,6 +167,8 @@ argos_core_destroy (argos_core_t **self_p)
         HASH_DEL (self->types, name); //  NOLINT(clang-analyzer-unix.Malloc): each is freed once
         free (name);
     }
+    while (self->closings)
+        argos_session_closing_free (self, self->closings);
     argos_timers_term (&self->timers);
     json_decref (self->snapshot);
     argos_access_destroy (&self->access);
@@ -401,6 +403,14 @@ bool
 argos_core_knows (const argos_core_t *self, const char *key)
 {
     return argos_keyring_named (self->keyring, key) != NULL;
+}
+
+void
+argos_core_declare (argos_core_t *self, const char *service)
+{
+    char name[ARGOS_NAME_MAX + 1] = "";
+    memcpy (name, service, strnlen (service, ARGOS_NAME_MAX));
+    argos_service_declare (self, name, true);
 }
 
 void

@@ -92,6 +92,9 @@ void argos_core_destroy (argos_core_t **self_p);
 //  A row of the index, before the first message (argos_store_index).
 void argos_core_load (argos_core_t *self, const argos_storage_row_t *row);
 
+//  A service that is there whether or not anybody serves it. What the index says of it stays.
+void argos_core_declare (argos_core_t *self, const char *service);
+
 //  The time; call before each batch of the functions below.
 void argos_core_clock (argos_core_t *self, int64_t mono, int64_t wall);
 
