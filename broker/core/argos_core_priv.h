@@ -52,6 +52,11 @@ bool argos_session_may_say (
 bool argos_session_may_serve (const session_t *session, const char *service);
 bool argos_session_may_read (const session_t *session, const char *topic, bool pattern);
 void argos_session_cut (session_t *session, cut_t why, int strikes);
+
+//  The connection is closed a moment later, so that what it was told is written before; and one of
+//  these is forgotten.
+void argos_session_close_soon (argos_core_t *self, uint64_t conn);
+void argos_session_closing_free (argos_core_t *self, struct closing *closing);
 session_t *argos_session_new (argos_core_t *core, uint64_t conn, const char *name);
 void argos_session_free (session_t *session);
 

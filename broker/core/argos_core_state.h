@@ -401,6 +401,7 @@ struct argos_core {
     outcast_t outcasts[OUTCASTS];     //  In no order
     int64_t slow_sessions;            //  Whose connection takes nothing
     int64_t cuts[CUT_COUNT];          //  Peers put out, by reason
+    struct closing *closings;         //  Connections that are closed soon
     int64_t refused[ARGOS_ERR_COUNT]; //  How often each code was sent
     uint64_t affinity[4096];          //  Last worker (session) of a lane, by hash
 };

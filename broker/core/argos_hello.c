@@ -166,8 +166,7 @@ argos_hello_recheck (argos_core_t *self)
         argos_core_refuse (
             self, conn, "", ARGOS_DENIED, "the key has been revoked or changed", -1, false);
         argos_session_end (&session, 0);
-        if (self->io.close)
-            self->io.close (self->io.ctx, conn);
+        argos_session_close_soon (self, conn);
     }
 }
 

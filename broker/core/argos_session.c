@@ -10,8 +10,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define WINDOW_WITHHELD 8 //  Messages of a narrow window
+#define CLOSE_MS 500      //  For the last word to a connection that is closed behind it
 
 static argos_scope_t
 s_scope (const session_t *session)
@@ -165,6 +167,46 @@ argos_session_end (session_t **session_p, int strikes)
     }
 }
 
+//  A connection whose last word is on its way
+
+struct closing {
+    struct closing *prev, *next; //  Others
+    argos_core_t *core;          //  Ours
+    uint64_t conn;               //  Its number
+    argos_timer_t timer;         //  Until it is closed
+};
+
+static void
+s_close (void *arg)
+{
+    struct closing *closing = arg;
+    argos_core_t *self = closing->core;
+    self->io.close (self->io.ctx, closing->conn);
+    argos_session_closing_free (self, closing);
+}
+
+void
+argos_session_closing_free (argos_core_t *self, struct closing *closing)
+{
+    argos_timer_clear (&self->timers, &closing->timer);
+    DL_DELETE (self->closings, closing);
+    free (closing);
+}
+
+void
+argos_session_close_soon (argos_core_t *self, uint64_t conn)
+{
+    if (!self->io.close)
+        return;
+    struct closing *closing = calloc (1, sizeof *closing);
+    if (!closing)
+        abort ();
+    closing->core = self;
+    closing->conn = conn;
+    DL_APPEND (self->closings, closing);
+    argos_timer_set (&self->timers, &closing->timer, self->mono + CLOSE_MS, s_close, closing);
+}
+
 //  The peer is put out: told why if it can be, and its connection ended. Strikes as above.
 
 void
@@ -187,8 +229,7 @@ argos_session_cut (session_t *session, cut_t why, int strikes)
     argos_session_end (&session, strikes);
     if (why != CUT_SLOW)
         argos_penalty_begin (self, name);
-    if (self->io.close)
-        self->io.close (self->io.ctx, conn);
+    argos_session_close_soon (self, conn);
     if (self->io.put_out)
         self->io.put_out (self->io.ctx, name, reasons[why].reason);
 }
