@@ -1,8 +1,9 @@
 //  argos_store_hermes - see the header.
 //
 //  Invariant: nothing in the file is trusted: a text that is no UTF-8 is made one, a NUL is
-//  dropped, JSON that is none is left out, a time that is none is that of the session. A row that
-//  can't be used is told and passed over, one by one. Sessions come with their parents first.
+//  dropped, JSON that is none is left out, a time that is none is that of the session, and
+//  one that the session lacks that of its messages. A row that can't be used is told and passed
+//  over, one by one. Sessions come with their parents first.
 //  Limits: TEXT_MAX bytes of a text; what is longer is cut, and told.
 
 #include "argos_store_hermes.h"
@@ -27,6 +28,9 @@
 
 typedef struct {
     sqlite3 *db;                         //  The file, or its copy
+    sqlite3_stmt *messages;              //  Of a session
+    sqlite3_stmt *span;                  //  Their oldest and newest time, NULL = they have none
+    sqlite3_stmt *usage;                 //  Of a session, NULL = the file has none
     argos_store_hermes_line_t *line;     //  Who gets the lines
     void *arg;                           //  His argument
     argos_store_hermes_report_t *report; //  To be filled
@@ -205,8 +209,9 @@ s_done (hermes_t *self, sqlite3_stmt *stmt, const char *table)
 //  Messages and usage
 
 static int
-s_messages (hermes_t *self, sqlite3_stmt *stmt, const char *id, int64_t started_at)
+s_messages (hermes_t *self, const char *id, int64_t started_at)
 {
+    sqlite3_stmt *stmt = self->messages;
     sqlite3_reset (stmt);
     sqlite3_bind_text (stmt, 1, id, -1, SQLITE_STATIC);
     int rc = SQLITE_DONE;
@@ -229,19 +234,19 @@ s_messages (hermes_t *self, sqlite3_stmt *stmt, const char *id, int64_t started_
     return -1;
 }
 
-//  Adds the usage rows of a session to list; stmt NULL: the file has none. Returns 0, or -1 with a
-//  reason.
+//  Adds the usage rows of a session to list. Returns 0, or -1 with a reason.
 
 static int
-s_usage (hermes_t *self, sqlite3_stmt *stmt, const char *id, json_t *list)
+s_usage (hermes_t *self, const char *id, const json_t *session, json_t *list)
 {
+    sqlite3_stmt *stmt = self->usage;
     int rc = SQLITE_DONE;
     if (stmt) {
         sqlite3_reset (stmt);
         sqlite3_bind_text (stmt, 1, id, -1, SQLITE_STATIC);
     }
     while (stmt && (rc = sqlite3_step (stmt)) == SQLITE_ROW) {
-        json_t *usage = argos_store_hermes_usage (stmt);
+        json_t *usage = argos_store_hermes_usage (stmt, session);
         if (usage && json_array_size (list) == USAGE_MAX) {
             s_skip (self, "usage", id, "there are more than 64 lines of it");
             json_decref (usage);
@@ -260,12 +265,33 @@ s_usage (hermes_t *self, sqlite3_stmt *stmt, const char *id, json_t *list)
 //  ------------------------------------------------------------------------------------------------
 //  Sessions
 
+//  When its messages are from. Returns 0, or -1 with a reason.
+
+static int
+s_span (hermes_t *self, const char *id, argos_store_hermes_span_t *span)
+{
+    *span = (argos_store_hermes_span_t){ 0, 0 };
+    if (!self->span)
+        return 0;
+    sqlite3_reset (self->span);
+    sqlite3_bind_text (self->span, 1, id, -1, SQLITE_STATIC);
+    sqlite3_bind_double (self->span, 2, ARGOS_STORE_HERMES_TIME);
+    bool known = sqlite3_step (self->span) == SQLITE_ROW;
+    if (known)
+        argos_store_hermes_span (self->span, span);
+    else
+        snprintf (self->reason, REASON, "can't read messages: %.300s", sqlite3_errmsg (self->db));
+    sqlite3_reset (self->span);
+    return known ? 0 : -1;
+}
+
 //  The session of a row, with its messages and what it has used. Returns 0, or -1 with a reason.
 
 static int
-s_session (hermes_t *self, sqlite3_stmt *row, sqlite3_stmt *messages, sqlite3_stmt *usage)
+s_session (hermes_t *self, sqlite3_stmt *row)
 {
     argos_store_hermes_note_t note = { NULL, false };
+    argos_store_hermes_span_t span;
     const char *id = (const char *) sqlite3_column_text (row, 0);
     bool continued = false;
     const char *parent = (const char *) sqlite3_column_text (row, 1);
@@ -273,22 +299,24 @@ s_session (hermes_t *self, sqlite3_stmt *row, sqlite3_stmt *messages, sqlite3_st
         continued =
             s_number (self, 0, "SELECT end_reason = 'compression' FROM sessions WHERE id = ?1",
                 parent) == 1;
-    json_t *session = argos_store_hermes_session (row, continued, &note);
+    if (s_span (self, id, &span) != 0)
+        return -1;
+    json_t *session = argos_store_hermes_session (row, continued, &span, &note);
     if (note.why)
         s_skip (self, "session", id ? id : "", note.why);
     if (!session)
         return 0;
     json_t *list = json_array ();
-    int rc = s_usage (self, usage, id, list);
+    int rc = s_usage (self, id, session, list);
     if (json_array_size (list) == 0)
-        argos_store_hermes_own_usage (row, list);
+        argos_store_hermes_own_usage (row, session, list);
     if (json_array_size (list))
         json_object_set (session, "usage", list);
     json_decref (list);
     self->report->sessions++;
     int64_t started_at = json_integer_value (json_object_get (session, "started_at"));
     s_give (self, "session", session);
-    return rc == 0 ? s_messages (self, messages, id, started_at) : rc;
+    return rc == 0 ? s_messages (self, id, started_at) : rc;
 }
 
 //  A parent before what came of it. In a ring of parents nobody is the first: those come last, and
@@ -301,22 +329,35 @@ s_session (hermes_t *self, sqlite3_stmt *row, sqlite3_stmt *messages, sqlite3_st
     "id, n FROM d) o"                                                                              \
     " ON o.id = s.id ORDER BY o.n IS NULL, o.n, s.started_at, s.id"
 
+//  Returns 0 with the statements that a session needs, or -1 with a reason.
+
+static int
+s_prepare (hermes_t *self)
+{
+    self->messages = s_select (self, "messages", argos_store_hermes_message_columns,
+        argos_store_hermes_message_count, "WHERE s.session_id = ?1 ORDER BY s.id");
+    //  Without such a column there is no time
+    sqlite3_prepare_v2 (self->db,
+        "SELECT min (timestamp), max (timestamp) FROM messages WHERE session_id = ?1"
+        " AND typeof (timestamp) IN ('integer', 'real') AND timestamp > 0 AND timestamp < ?2",
+        -1, &self->span, NULL);
+    if (s_has_table (self, "session_model_usage"))
+        self->usage = s_select (self, "session_model_usage", argos_store_hermes_usage_columns,
+            argos_store_hermes_usage_count, "WHERE s.session_id = ?1");
+    return self->messages ? 0 : -1;
+}
+
 static int
 s_sessions (hermes_t *self)
 {
     sqlite3_stmt *rows = s_select (self, "sessions", argos_store_hermes_session_columns,
         argos_store_hermes_session_count, ORDERED);
-    sqlite3_stmt *messages = s_select (self, "messages", argos_store_hermes_message_columns,
-        argos_store_hermes_message_count, "WHERE s.session_id = ?1 ORDER BY s.id");
-    sqlite3_stmt *usage = NULL;
-    if (s_has_table (self, "session_model_usage"))
-        usage = s_select (self, "session_model_usage", argos_store_hermes_usage_columns,
-            argos_store_hermes_usage_count, "WHERE s.session_id = ?1");
-    int rc = rows && messages ? 0 : -1;
+    int rc = rows ? s_prepare (self) : -1;
     while (rc == 0 && !self->stopped && sqlite3_step (rows) == SQLITE_ROW)
-        rc = s_session (self, rows, messages, usage);
-    sqlite3_finalize (messages);
-    sqlite3_finalize (usage);
+        rc = s_session (self, rows);
+    sqlite3_finalize (self->messages);
+    sqlite3_finalize (self->span);
+    sqlite3_finalize (self->usage);
     int end = s_done (self, rows, "sessions");
     return rc == 0 ? end : rc;
 }

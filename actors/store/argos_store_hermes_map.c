@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define TEXT_MAX ARGOS_STORE_HERMES_TEXT
-#define TITLE_MAX 400         //  Bytes of a title
-#define SMALL_MAX 255         //  Bytes of a name
-#define TIME_MAX 4102444800.0 //  Seconds: a time behind 2100 is none
+#define TITLE_MAX 400 //  Bytes of a title
+#define SMALL_MAX 255 //  Bytes of a name
+#define TIME_MAX ARGOS_STORE_HERMES_TIME
 #define COUNT_MAX (1LL << 53) //  Of tokens or calls; a greater number is taken for this one
 
 enum {
@@ -242,8 +242,34 @@ s_set_title (json_t *session, sqlite3_stmt *stmt)
                                : "user"));
 }
 
+//  What the row does not say its messages do: a session without a time would be the oldest of all,
+//  and the first that is pruned.
+
+static void
+s_set_times (json_t *session, sqlite3_stmt *stmt, const argos_store_hermes_span_t *span)
+{
+    int64_t ended = s_time (stmt, S_ENDED, 0);
+    int64_t last = s_time (stmt, S_LAST, span->newest ? span->newest : ended);
+    int64_t started = s_time (stmt, S_STARTED, span->oldest ? span->oldest : last);
+    json_object_set_new (session, "started_at", json_integer (started));
+    json_object_set_new (
+        session, "last_activity_at", json_integer (last > started ? last : started));
+    if (ended) {
+        json_object_set_new (session, "ended_at", json_integer (ended));
+        s_set_text (session, "end_reason", stmt, S_REASON, 256);
+    }
+}
+
+void
+argos_store_hermes_span (sqlite3_stmt *stmt, argos_store_hermes_span_t *span)
+{
+    span->oldest = s_time (stmt, 0, 0);
+    span->newest = s_time (stmt, 1, 0);
+}
+
 json_t *
-argos_store_hermes_session (sqlite3_stmt *stmt, bool continued, argos_store_hermes_note_t *note)
+argos_store_hermes_session (sqlite3_stmt *stmt, bool continued,
+    const argos_store_hermes_span_t *span, argos_store_hermes_note_t *note)
 {
     const char *id = (const char *) sqlite3_column_text (stmt, S_ID);
     int size = sqlite3_column_bytes (stmt, S_ID);
@@ -255,18 +281,12 @@ argos_store_hermes_session (sqlite3_stmt *stmt, bool continued, argos_store_herm
         json_decref (name);
         return NULL;
     }
-    int64_t started = s_time (stmt, S_STARTED, 0), ended = s_time (stmt, S_ENDED, 0);
-    json_t *session = json_pack ("{s:o, s:I, s:s, s:o}", "id", name, "started_at",
-        (json_int_t) started, "kind", s_kind (stmt, continued), "source", s_session_source (stmt));
+    json_t *session = json_pack ("{s:o, s:s, s:o}", "id", name, "kind", s_kind (stmt, continued),
+        "source", s_session_source (stmt));
     s_set_text (session, "parent", stmt, S_PARENT, ARGOS_STORE_SESSION_MAX - 1);
     s_set_text (session, "model", stmt, S_MODEL, 128);
     s_set_title (session, stmt);
-    if (ended) {
-        json_object_set_new (session, "ended_at", json_integer (ended));
-        s_set_text (session, "end_reason", stmt, S_REASON, 256);
-    }
-    json_object_set_new (
-        session, "last_activity_at", json_integer (s_time (stmt, S_LAST, ended ? ended : started)));
+    s_set_times (session, stmt, span);
     s_set_count (session, "rewind_count", stmt, S_REWINDS);
     s_set_count (session, "input_tokens", stmt, S_INPUT);
     s_set_count (session, "output_tokens", stmt, S_OUTPUT);
@@ -279,8 +299,19 @@ argos_store_hermes_session (sqlite3_stmt *stmt, bool continued, argos_store_herm
     return session;
 }
 
+//  From when to when a model was used: as long as its session when the columns do not say.
+
+static void
+s_set_used (json_t *usage, const json_t *session, int64_t first, int64_t last)
+{
+    int64_t started = json_integer_value (json_object_get (session, "started_at"));
+    int64_t active = json_integer_value (json_object_get (session, "last_activity_at"));
+    json_object_set_new (usage, "first_at", json_integer (first ? first : started));
+    json_object_set_new (usage, "last_at", json_integer (last ? last : active));
+}
+
 void
-argos_store_hermes_own_usage (sqlite3_stmt *stmt, json_t *list)
+argos_store_hermes_own_usage (sqlite3_stmt *stmt, const json_t *session, json_t *list)
 {
     json_t *usage = json_object ();
     s_set_text (usage, "model", stmt, S_MODEL, 128);
@@ -299,16 +330,14 @@ argos_store_hermes_own_usage (sqlite3_stmt *stmt, json_t *list)
     s_set_cost (usage, "actual_usd", stmt, S_ACTUAL);
     s_set_text (usage, "cost_status", stmt, S_STATUS, 32);
     s_set_text (usage, "cost_source", stmt, S_COST_SOURCE, 64);
-    int64_t at = s_time (stmt, S_STARTED, 0);
-    json_object_set_new (usage, "first_at", json_integer (at));
-    json_object_set_new (usage, "last_at", json_integer (s_time (stmt, S_ENDED, at)));
+    s_set_used (usage, session, 0, s_time (stmt, S_ENDED, 0));
     if (used && json_object_get (usage, "model"))
         json_array_append (list, usage);
     json_decref (usage);
 }
 
 json_t *
-argos_store_hermes_usage (sqlite3_stmt *stmt)
+argos_store_hermes_usage (sqlite3_stmt *stmt, const json_t *session)
 {
     static const char *const texts[] = { "model", "provider", "base_url", "mode", "task" };
     static const size_t sizes[] = { 128, 64, 512, 64, 64 };
@@ -324,8 +353,7 @@ argos_store_hermes_usage (sqlite3_stmt *stmt)
     s_set_cost (usage, "actual_usd", stmt, 12);
     s_set_text (usage, "cost_status", stmt, 13, 32);
     s_set_text (usage, "cost_source", stmt, 14, 64);
-    json_object_set_new (usage, "first_at", json_integer (s_time (stmt, 15, 0)));
-    json_object_set_new (usage, "last_at", json_integer (s_time (stmt, 16, 0)));
+    s_set_used (usage, session, s_time (stmt, 15, 0), s_time (stmt, 16, 0));
     if (json_object_get (usage, "model"))
         return usage;
     json_decref (usage);

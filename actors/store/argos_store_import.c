@@ -126,7 +126,7 @@ s_finish (argos_store_t *self, const char *id, const json_t *row)
         : *title_source ? title_source
                         : "user",
         argos_store_member (row, "model"), (const char *) session.owner,
-        argos_store_integer (row, "last_activity_at", started),
+        argos_store_integer (row, "last_activity_at", 0),
         argos_store_integer (row, "input_tokens", 0), argos_store_integer (row, "output_tokens", 0),
         json_number_value (json_object_get (row, "cost_usd")), s_flag (row, "hidden", false),
         s_flag (row, "archived", false), kind, json_object_get (row, "source"));

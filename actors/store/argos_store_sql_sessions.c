@@ -228,8 +228,9 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
     [ARGOS_SQL_SESSION_IMPORTED] =
         "UPDATE sessions SET parent = ?2, title = ?3, started_at = ?4, ended_at = nullif (?5, 0),"
         " end_reason = ?6, title_source = ?7, model = ?8, owner = ifnull (?9, ''),"
-        " last_activity_at = ?10, input_tokens = ?11, output_tokens = ?12, cost_usd = ?13,"
-        " hidden = ?14, archived = ?15, kind = ?16, source = ?17, importing = 0,"
+        " last_activity_at = ifnull (nullif (?10, 0), (SELECT max (?4, ifnull (max (at), 0))"
+        " FROM messages WHERE session_id = ?1)), input_tokens = ?11, output_tokens = ?12,"
+        " cost_usd = ?13, hidden = ?14, archived = ?15, kind = ?16, source = ?17, importing = 0,"
         " platform = ifnull (?17 ->> '$.platform', '') WHERE id = ?1",
     [ARGOS_SQL_SESSION_REWINDS] = "UPDATE sessions SET rewind_count = ?2 WHERE id = ?1",
     [ARGOS_SQL_TITLE_TAKEN] = "SELECT 1 FROM sessions WHERE owner = ?1 AND title = ?2"

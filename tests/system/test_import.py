@@ -3,6 +3,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
@@ -111,12 +112,45 @@ def test_odd_rows_come_as_far_as_they_can(argosd, tmp_path):
     assert "1 of them" in why["messages", "nobody's"] and "64" in why["usage", "twin"]
     odd = shown(home, "odd")
     assert odd["session"]["title"] == "z" * 100 and odd["session"]["input_tokens"] == odd["usage"][0]["calls"] == 1 << 53
-    assert odd["session"]["started_at"] == 0 and "ended_at" not in odd["session"]
+    assert odd["session"]["started_at"] == int((hermes_db.T0 + 1) * 1000) and "ended_at" not in odd["session"]
     assert [message["content"] for message in loaded(home, "odd")] == ["words", "one part", "7", "\ufffdbin", "1.5", "x"]
     titles = [shown(home, name)["session"]["title"] for name in ["other twin", "third twin", "twin"]]
     assert titles == ["y" * 100, "y" * 97 + " #2", "y" * 97 + " #3"]
     again = brought_in(home, path)
     assert again["sessions"] == again["messages"] == again["routes"] == 0 and again["present"] == 15
+
+
+@pytest.mark.parametrize("schema", [23, 30])
+def test_a_session_is_as_old_as_its_newest_message(argosd, tmp_path, schema):
+    """Its row says nothing or nonsense of when it was last in use, or began: pruning leaves what is in use, and lists have the order of use."""
+    home, path, now, day = argosd.home, hermes_db.make(tmp_path, schema), time.time(), 86400
+    db = sqlite3.connect(path, isolation_level=None)
+    for name, row, at in [("fresh", {}, [now - 190 * day, now - day, "tomorrow", 0, float("inf")]),
+                          ("odd", {"started_at": "long ago", "last_activity_at": "now"}, [now - 2 * day, now - 150 * day]),
+                          ("ended", {"started_at": now - 300 * day, "ended_at": now - 100 * day}, []),
+                          ("ahead", {"started_at": now - 3 * day}, [now - 120 * day]), ("old", {}, [now - 95 * day])]:
+        hermes_db.session(db, name, title=name, **{"started_at": now - 200 * day, "input_tokens": 7, **row})
+        for number, time_of in enumerate(at):
+            hermes_db.message(db, name, "user", f"number {number}", timestamp=time_of)
+    hermes_db.insert(db, "session_model_usage", session_id="fresh", model="m1", api_call_count=1)
+    if schema == 30:  # One that says it is believed
+        hermes_db.session(db, "told", started_at=now - 200 * day, last_activity_at=now - 4 * day)
+        hermes_db.message(db, "told", "user", "older", timestamp=now - 150 * day)
+    db.close()
+    brought_in(home, path)
+
+    def ago(name, member):
+        return round((now - shown(home, name)["session"][member] / 1000) / day)
+
+    assert [ago(name, "last_activity_at") for name in ["fresh", "odd", "ended", "ahead", "old"]] == [1, 2, 100, 3, 95]
+    assert [ago(name, "started_at") for name in ["fresh", "odd", "ended"]] == [200, 150, 300]
+    used = {name: shown(home, name)["usage"][0] for name in ["fresh", "odd", "ended"]}
+    assert {name: (round((now - row["first_at"] / 1000) / day), round((now - row["last_at"] / 1000) / day)) for name, row in used.items()} == {
+        "fresh": (200, 1), "odd": (150, 2), "ended": (300, 100)}
+    ours = ["fresh", "odd", "ahead", *(["told"] if schema == 30 else []), "old", "ended"]
+    assert [row["id"] for row in lines(home, "sessions", "list")[0]["sessions"] if row["id"] in ours] == ours
+    lines(home, "sessions", "prune", "90")
+    assert [row["id"] for row in lines(home, "sessions", "list")[0]["sessions"] if row["id"] in ours] == ours[:-2]
 
 
 def test_a_file_in_use_is_refused_and_a_log_is_read(argosd, tmp_path):

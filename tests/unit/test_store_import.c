@@ -121,6 +121,35 @@ parents_and_titles_are_put_right (void **state)
     kit_free (kit);
 }
 
+//  A row that does not say when it was last in use: when its newest message is from, and not before
+//  it began.
+
+static void
+the_newest_message_is_the_last_activity (void **state)
+{
+    (void) state;
+    kit_t *kit = kit_new (false);
+    static const struct {
+        const char *id;  //  Session
+        int first;       //  Place of the second of its messages, which is from first + 1
+        const char *row; //  As given
+        int64_t last;    //  As stored
+    } cases[] = { { "a", 400, "'started_at':5", 401 }, { "b", 400, "'started_at':900", 900 },
+        { "c", 400, "'started_at':5,'last_activity_at':77", 77 }, { "d", 0, "'started_at':5", 5 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].first) {
+            assert_int_equal (s_piece (kit, cases[i].id, cases[i].first, "newer"), ARGOS_OK);
+            assert_int_equal (s_piece (kit, cases[i].id, 0, "older"), ARGOS_OK);
+        }
+        assert_int_equal (says_write (kit, "session.import", "{'id':'%s','session':{%s}}",
+                              cases[i].id, cases[i].row),
+            ARGOS_OK);
+        says_read (kit, "session.get", "{'id':'%s'}", cases[i].id);
+        assert_int_equal (says_number (kit, "session.last_activity_at"), cases[i].last);
+    }
+    kit_free (kit);
+}
+
 int
 main (void)
 {
@@ -128,6 +157,7 @@ main (void)
         cmocka_unit_test (nobody_sees_it_until_it_is_whole),
         cmocka_unit_test (what_exists_is_left_alone),
         cmocka_unit_test (parents_and_titles_are_put_right),
+        cmocka_unit_test (the_newest_message_is_the_last_activity),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
