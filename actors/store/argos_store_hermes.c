@@ -294,6 +294,8 @@ s_session (hermes_t *self, sqlite3_stmt *row)
     argos_store_hermes_span_t span;
     const char *id = (const char *) sqlite3_column_text (row, 0);
     bool continued = false;
+    if (!id)
+        id = ""; //  Left out, and told
     const char *parent = (const char *) sqlite3_column_text (row, 1);
     if (parent)
         continued =
@@ -303,7 +305,7 @@ s_session (hermes_t *self, sqlite3_stmt *row)
         return -1;
     json_t *session = argos_store_hermes_session (row, continued, &span, &note);
     if (note.why)
-        s_skip (self, "session", id ? id : "", note.why);
+        s_skip (self, "session", id, note.why);
     if (!session)
         return 0;
     json_t *list = json_array ();
@@ -407,33 +409,47 @@ s_entry (hermes_t *self, const char *key, const json_t *entry)
     s_give (self, "route", route);
 }
 
+//  The file in which routes were before schema 23, new. NULL = it is not beside path.
+
+static json_t *
+s_load_routes (const char *path)
+{
+    const char *slash = strrchr (path, '/');
+    char *name = NULL;
+    int length = slash ? (int) (slash - path) : 1;
+    if (asprintf (&name, "%.*s/sessions/sessions.json", length, slash ? path : ".") < 0)
+        abort ();
+    json_t *routes = json_load_file (name, 0, NULL);
+    free (name);
+    return routes;
+}
+
 //  Since schema 23 in a table, before in a file beside the database; of that what the table lacks.
+//  A gateway looks for it where it looks for its database: that may be a link.
 
 static int
-s_routes (hermes_t *self, const char *path)
+s_routes (hermes_t *self, const char *path, const char *given)
 {
     static const char *const columns[] = { "session_key", "entry_json" };
     static const char in_table[] = "SELECT 1 FROM gateway_routing WHERE session_key = ?1";
+    const char *key;
+    json_t *entry;
     bool table = s_has_table (self, "gateway_routing");
     if (table) {
         sqlite3_stmt *stmt =
             s_select (self, "gateway_routing", columns, 2, "ORDER BY s.session_key");
         while (stmt && !self->stopped && sqlite3_step (stmt) == SQLITE_ROW) {
-            const char *key = (const char *) sqlite3_column_text (stmt, 0);
-            json_t *entry = argos_store_json ((argos_sql_row_t *) stmt, 1);
-            s_entry (self, key ? key : "", entry);
+            const char *name = (const char *) sqlite3_column_text (stmt, 0);
+            entry = argos_store_json ((argos_sql_row_t *) stmt, 1);
+            s_entry (self, name ? name : "", entry);
             json_decref (entry);
         }
         if (!stmt || s_done (self, stmt, "gateway_routing") != 0)
             return -1;
     }
-    const char *slash = strrchr (path, '/'), *key;
-    char *name = NULL;
-    int length = slash ? (int) (slash - path) : 1;
-    if (asprintf (&name, "%.*s/sessions/sessions.json", length, slash ? path : ".") < 0)
-        abort ();
-    json_t *routes = json_load_file (name, 0, NULL), *entry;
-    free (name);
+    json_t *routes = s_load_routes (path);
+    if (!routes)
+        routes = s_load_routes (given);
     json_object_foreach (routes, key, entry)
         if (*key != '_' && (!table || s_number (self, 0, in_table, key) != 1))
             s_entry (self, key, entry);
@@ -443,38 +459,43 @@ s_routes (hermes_t *self, const char *path)
 
 //  ------------------------------------------------------------------------------------------------
 
+static int
+s_read (hermes_t *self, const char *path, const char *given)
+{
+    if (!s_has_table (self, "sessions") || !s_has_table (self, "messages")) {
+        snprintf (self->reason, REASON, "%.300s is not a state.db of Hermes", given);
+        return -1;
+    }
+    self->report->schema = s_number (self, 0, "SELECT max (version) FROM schema_version", "");
+    int rc = s_sessions (self);
+    if (rc == 0)
+        rc = s_strays (self);
+    return rc == 0 ? s_routes (self, path, given) : rc;
+}
+
 int
-argos_store_hermes_read (const char *path, const char *scratch, argos_store_hermes_line_t *line,
+argos_store_hermes_read (const char *given, const char *scratch, argos_store_hermes_line_t *line,
     void *arg, argos_store_hermes_report_t *report, char *reason)
 {
     hermes_t self = { .line = line, .arg = arg, .report = report, .reason = reason };
     long pid;
     memset (report, 0, sizeof *report);
-    if (access (path, R_OK) != 0) {
-        snprintf (reason, REASON, "%.400s: %s", path, strerror (errno));
-        return -1;
-    }
-    if (s_in_use (path, &pid)) {
+    //  A log is beside the file itself, not beside a link to it
+    char *path = realpath (given, NULL);
+    int copy = -1;
+    if (!path || access (path, R_OK) != 0)
+        snprintf (reason, REASON, "%.400s: %s", given, strerror (errno));
+    else if (s_in_use (path, &pid))
         snprintf (reason, REASON,
-            "%.300s is in use by process %ld: stop it, or name a copy of the file", path, pid);
-        return -1;
-    }
-    int copy = s_with_log (path, scratch, reason);
+            "%.300s is in use by process %ld: stop it, or name a copy of the file", given, pid);
+    else
+        copy = s_with_log (path, scratch, reason);
     int rc = copy < 0 ? -1 : s_open (&self, copy ? scratch : path, copy != 0);
-    if (rc == 0 && (!s_has_table (&self, "sessions") || !s_has_table (&self, "messages"))) {
-        snprintf (reason, REASON, "%.300s is not a state.db of Hermes", path);
-        rc = -1;
-    }
-    if (rc == 0) {
-        report->schema = s_number (&self, 0, "SELECT max (version) FROM schema_version", "");
-        rc = s_sessions (&self);
-    }
     if (rc == 0)
-        rc = s_strays (&self);
-    if (rc == 0)
-        rc = s_routes (&self, path);
+        rc = s_read (&self, path, given);
     sqlite3_close (self.db);
     if (copy)
         s_remove (scratch);
+    free (path);
     return rc;
 }

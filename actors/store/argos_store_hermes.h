@@ -25,9 +25,9 @@ typedef struct {
     int64_t skipped;            //  What was left out, or cut
 } argos_store_hermes_report_t;
 
-//  Reads all of it. scratch is the path of a file that may be made for a copy; it is gone at the
-//  end. Returns 0; or -1 with a sentence in reason.
-int argos_store_hermes_read (const char *path, const char *scratch, argos_store_hermes_line_t *line,
-    void *arg, argos_store_hermes_report_t *report, char *reason);
+//  Reads all of it; given is its path, or that of a link to it. scratch is the path of a file that
+//  may be made for a copy; it is gone at the end. Returns 0; or -1 with a sentence in reason.
+int argos_store_hermes_read (const char *given, const char *scratch,
+    argos_store_hermes_line_t *line, void *arg, argos_store_hermes_report_t *report, char *reason);
 
 #endif

@@ -101,11 +101,13 @@ static sqlite3 *
 s_open_source (const char *from, const char *work, char *reason)
 {
     sqlite3 *db = NULL;
-    char *log = argos_store_file_beside (from, "-wal");
+    char *real = realpath (from, NULL); //  A log is beside the file itself, not beside a link to it
+    char *log = argos_store_file_beside (real ? real : from, "-wal");
     char *copied = argos_store_file_beside (work, "-wal");
     int rc = s_copy_bytes (from, work);
     if (rc == 0 && s_copy_bytes (log, copied) < 0)
         rc = -1;
+    free (real);
     free (log);
     free (copied);
     if (rc != 0) {

@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import shutil
 import sqlite3
 import subprocess
 import urllib.request
@@ -109,6 +110,23 @@ def test_what_can_be_read_is_salvaged(argosd):
     assert ok(argosd.home, "query", "SELECT id FROM sessions") == [{"id": "one"}]
     assert argos(argosd.home, "sessions", "rename", "one", "named again").returncode == 0
     talk(argosd, "two", "and one more")
+
+
+def test_a_salvage_by_a_link_has_the_log_that_is_beside_the_file(argosd, tmp_path):
+    talk(argosd, "one", "first")
+    argosd.stop()
+    db = sqlite3.connect(argosd.home / "argos.db", isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("UPDATE sessions SET model = 'only in the log'")
+    (tmp_path / "there").mkdir()
+    for end in ["", "-wal"]:
+        shutil.copy(argosd.home / f"argos.db{end}", tmp_path / "there" / f"damaged.db{end}")
+    db.close()
+    (tmp_path / "link.db").symlink_to("there/damaged.db")
+    done = ok(argosd.home, "salvage", str(tmp_path / "new.db"), "--file", str(tmp_path / "link.db"))[0]
+    with sqlite3.connect(done["salvaged"]) as new:
+        assert new.execute("SELECT model FROM sessions").fetchall() == [("only in the log",)]
+    new.close()
 
 
 @pytest.mark.parametrize("running", [True, False])

@@ -179,6 +179,34 @@ def test_a_file_in_use_is_refused_and_a_log_is_read(argosd, tmp_path):
         assert argos(argosd.home, "import", *line).returncode == 2
 
 
+def test_a_link_leads_to_what_is_beside_the_file(argosd, tmp_path):
+    """Its log, its routes, and whoever has it open."""
+    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    there.mkdir()
+    elsewhere.mkdir()
+    path = hermes_db.make(there, 14)  # Routes in a file
+    (elsewhere / "far.db").symlink_to(there / "crashed.db")
+    (elsewhere / "near.db").symlink_to("far.db")
+    live = sqlite3.connect(path, isolation_level=None)
+    live.execute("PRAGMA journal_mode = WAL")
+    hermes_db.session(live, "late")
+    (elsewhere / "live.db").symlink_to(path)
+    result = argos(argosd.home, "import", "hermes", str(elsewhere / "live.db"), "--dry-run")
+    assert result.returncode == 1 and "in use by process" in result.stderr
+    for end in ["", "-wal"]:
+        shutil.copy(f"{path}{end}", there / f"crashed.db{end}")
+    live.close()
+    straight = brought_in(argosd.home, there / "crashed.db", "--dry-run")
+    assert straight["sessions"] == 9 and straight["routes"] == 2
+    assert brought_in(argosd.home, elsewhere / "near.db", "--dry-run") == straight
+    # A home of Hermes whose database is on another disk has the other files itself
+    shutil.move(there / "sessions", elsewhere / "sessions")
+    assert brought_in(argosd.home, elsewhere / "near.db", "--dry-run") == straight
+    (elsewhere / "gone.db").symlink_to(there / "none.db")
+    result = argos(argosd.home, "import", "hermes", str(elsewhere / "gone.db"))
+    assert result.returncode == 1 and "No such file" in result.stderr
+
+
 def test_out_and_in_again(argosd, tmp_path):
     home = argosd.home
     talk(argosd, "one", "first")
