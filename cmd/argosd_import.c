@@ -1,9 +1,13 @@
 //  argosd_import - `argos import`, as far as it reads another program's database: into lines for
 //  argos, or with --dry-run to see what would come.
+//
+//  Invariant: a route has the key that the gateway asks for, by the settings of the home. Limit:
+//  settings that argosd has not read yet count already.
 
+#include "argos_config.h"
+#include "argos_gateway.h"
 #include "argos_import.h"
 #include "argos_json_get.h"
-#include "argos_route_key.h"
 #include "argos_store_hermes.h"
 #include "argosd_host.h"
 
@@ -13,20 +17,20 @@
 #include <unistd.h>
 
 typedef struct {
+    argos_gateway_policy_t policy;  //  Who shares a session
     FILE *file;                     //  For the lines, NULL = they are only counted
     int error;                      //  errno of the first line that could not be written
     argos_import_report_t *skipped; //  What was left out
 } import_t;
 
-//  A route gets the key that a message from there has here.
+//  A route gets the key that the gateway makes for a message from there.
 
 static void
-s_key (json_t *route)
+s_key (const import_t *self, json_t *route)
 {
     char key[ARGOS_ROUTE_KEY_MAX + 1];
-    argos_route_policy_t policy;
-    argos_route_policy_init (&policy);
-    if (argos_route_key (json_object_get (route, "source"), &policy, key, sizeof key) == 0)
+    if (argos_route_key (json_object_get (route, "source"), &self->policy.route, key, sizeof key) ==
+        0)
         json_object_set_new (route, "key", json_string (key));
 }
 
@@ -41,11 +45,29 @@ s_line (void *arg, json_t *line)
     if (!self->file)
         return true;
     if (route)
-        s_key (route);
+        s_key (self, route);
     if (json_dumpf (line, self->file, JSON_COMPACT) == 0 && putc ('\n', self->file) != EOF)
         return true;
     self->error = errno;
     return false;
+}
+
+//  The file for the lines, and what their keys depend on. Returns 0, or the exit code.
+
+static int
+s_begin (argos_cli_t *self, import_t *import, const char *path)
+{
+    char reason[512] = "";
+    argos_config_t *config = argos_config_load (self->home, NULL, NULL, reason, sizeof reason);
+    if (!config)
+        return argos_cli_error (self, CLI_FAILED, "invalid", "%s", reason);
+    argos_gateway_policy_read (&import->policy, config->settings);
+    import->policy.config = NULL; //  It goes now
+    argos_config_destroy (&config);
+    import->file = fopen (path, "we");
+    return import->file
+               ? CLI_OK
+               : argos_cli_error (self, CLI_FAILED, "internal", "%s: %s", path, strerror (errno));
 }
 
 int
@@ -60,9 +82,10 @@ argosd_command_import (argos_cli_t *self, int argc, char **argv)
         (!lines && strcmp (argv[2], "--dry-run") != 0))
         return argos_cli_usage (self, "import takes: hermes PATH, and perhaps --dry-run");
     snprintf (scratch, sizeof scratch, "%s/run/import.%ld.db", self->home, (long) getpid ());
-    if (lines && !(import.file = fopen (argv[3], "we")))
-        return argos_cli_error (self, CLI_FAILED, "internal", "%s: %s", argv[3], strerror (errno));
-    int rc = argos_store_hermes_read (argv[1], scratch, s_line, &import, &report, reason);
+    int rc = lines ? s_begin (self, &import, argv[3]) : CLI_OK;
+    if (rc != CLI_OK)
+        return rc;
+    rc = argos_store_hermes_read (argv[1], scratch, s_line, &import, &report, reason);
     if (import.file && fclose (import.file) != 0 && !import.error)
         import.error = errno;
     if (rc == 0 && import.error) {

@@ -10,6 +10,7 @@ import pytest
 import hermes_db
 from conftest import BUILD
 from test_cli import argos
+from test_conversations import Room
 from test_db import ok as db_ok, talk
 
 
@@ -85,6 +86,31 @@ def test_what_hermes_has_kept(argosd, tmp_path, schema):
     assert lines(home, "sessions", "export", "--all") == state
     assert path.read_bytes() == before and not list(tmp_path.glob("state.db-*"))
     assert not list((home / "run").glob("import.*"))
+
+
+@pytest.mark.parametrize("settings, group, thread", [
+    ("{}", "-7:42", "-8:3"), ("{group_sessions_per_user: false}", "-7", "-8:3"), ("{thread_sessions_per_user: true}", "-7:42", "-8:3:42")])
+def test_a_chat_goes_on_where_it_was(daemon, tmp_path, settings, group, thread):
+    """Whoever shares a session here: an imported route is the one that the next message of the chat takes."""
+    daemon.home.joinpath("argos.yaml").write_text(f"gateway: {settings}\n")
+    daemon.start()
+    path = hermes_db.make(tmp_path, 30)
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM gateway_routing")
+        for session, origin in [("group", hermes_db.origin("-7", "group")), ("twig", hermes_db.origin("-8", "group", thread_id="3"))]:
+            entry = {"session_id": session, "origin": {**origin, "platform": "test"}}
+            hermes_db.insert(db, "gateway_routing", session_key=session, entry_json=json.dumps(entry))
+    db.close()
+    assert brought_in(daemon.home, path)["routes"] == 2
+    routes = db_ok(daemon.home, "query", "SELECT key, session_id FROM routes ORDER BY key")
+    assert routes == [{"key": f"agent:main:test:group:{group}", "session_id": "group"},
+                      {"key": f"agent:main:test:group:{thread}", "session_id": "twig"}]
+    room = Room(daemon)
+    for chat, thread_id, session in [("-7", None, "group"), ("-8", "3", "twig")]:
+        run = room.say("go on", user="42", chat=chat, thread=thread_id)
+        room.answer(run)
+        assert room.session(run) == session
+    room.peer.close()
 
 
 def test_odd_rows_come_as_far_as_they_can(argosd, tmp_path):
