@@ -3,14 +3,15 @@
 //  Invariants: a write costs nothing for search: rows are indexed in slices when nothing waits.
 //  What is not indexed yet is put into an index of its own in memory by each search, so that it
 //  finds the same words either way. A search goes from the newest messages back, range by range,
-//  until 500 hits are found, which are ranked, newer ones better, or BUDGET_NS is used up: then the
-//  result says `partial` and where the next search goes on. A beginning (`word*`) is looked up as
-//  the words that begin so; when they are too many the messages themselves are, from the newest
-//  back: there will be enough of them. An index that is damaged is made anew from the texts; until
-//  then the texts are looked through.
-//  Limits: 500 rows or 64 KiB of a slice; TAIL_MAX rows that are not indexed. A beginning with
-//  Chinese, Japanese or Korean characters is looked up in one range, which takes as long as it is
-//  common.
+//  until 500 hits are found, which are ranked, newer ones better, or BUDGET_NS is used up, or more
+//  is not indexed than it may take: then the result says `partial` and where the next search goes
+//  on. A beginning (`word*`) is looked up as the words that begin so; when they are too many the
+//  messages themselves are, from the newest back: there will be enough of them. An index that is
+//  damaged is made anew from the texts; until then the texts are looked through.
+//
+//  Limits: 500 rows or 64 KiB of a slice; TAIL_MAX rows that are not indexed for each search. A
+//  beginning with Chinese, Japanese or Korean characters is looked up in one range, which takes as
+//  long as it is common.
 
 #include "argos_store_priv.h"
 #include "argos_store_query.h"
@@ -230,14 +231,16 @@ s_fill (search_t *self, int64_t low, int64_t high)
         store, trigrams ? ARGOS_SQL_TAIL_TRIGRAMS : ARGOS_SQL_TAIL_WORDS, "ii", low, high);
 }
 
-//  What is not indexed yet. Returns whether all of it is there.
+//  What is not indexed yet, as much of the newest as may be. The next search goes on before it when
+//  that is not all.
 
-static bool
-s_fill_tail (search_t *self, int64_t newest)
+static void
+s_fill_tail (search_t *self)
 {
-    int64_t from = newest - self->mark > TAIL_MAX ? newest - TAIL_MAX : self->mark;
-    s_fill (self, from, newest);
-    return from == self->mark;
+    int64_t from = self->high - self->mark > TAIL_MAX ? self->high - TAIL_MAX : self->mark;
+    s_fill (self, from, self->high);
+    if (from > self->mark && from > self->low)
+        self->next = from + 1;
 }
 
 static const char *
@@ -315,41 +318,40 @@ s_search_back (search_t *self, int64_t high)
     }
 }
 
-static bool
-s_search_index (search_t *self, int64_t newest)
+static void
+s_search_index (search_t *self)
 {
-    bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS, whole = true;
+    bool trigrams = self->query->kind == ARGOS_QUERY_TRIGRAMS;
     if (!trigrams && s_has_star (self)) {
         self->spelled = argos_store_prefix_text (self->store, self->query);
         self->broad = !self->spelled && !self->store->failed;
     }
-    if (newest > self->mark && self->high > self->mark) {
-        whole = s_fill_tail (self, newest);
+    if (self->high > self->mark) {
+        s_fill_tail (self);
         s_hits (self, trigrams ? ARGOS_SQL_FIND_TAIL_TRIGRAMS : ARGOS_SQL_FIND_TAIL_WORDS,
             self->query->text, self->low, self->high, true);
     }
-    s_search_back (self, self->high < self->mark ? self->high : self->mark);
-    return whole;
+    if (!self->next)
+        s_search_back (self, self->high < self->mark ? self->high : self->mark);
 }
 
 //  With the index, or without it when it turns out to be damaged.
 
-static bool
-s_search (search_t *self, int64_t newest)
+static void
+s_search (search_t *self)
 {
     if (self->query->kind == ARGOS_QUERY_NONE)
-        return true;
+        return;
     if (self->query->kind != ARGOS_QUERY_PLAIN && !self->store->index_damaged) {
-        bool whole = s_search_index (self, newest);
+        s_search_index (self);
         if (!argos_store_search_damaged (self->store))
-            return whole;
+            return;
         self->count = self->found = 0;
         self->next = 0;
         self->broad = false;
     }
     self->query->kind = ARGOS_QUERY_PLAIN;
     s_search_back (self, self->high);
-    return true;
 }
 
 //  Which messages can be hits at all: those of the session, and before the one that was given.
@@ -422,7 +424,7 @@ argos_store_session_search (argos_store_t *self, argos_store_unit_t *unit)
     search.limit = argos_store_integer (unit->body, "limit", 20);
     int64_t newest = argos_store_number (self, 0, ARGOS_SQL_MESSAGE_NEWEST, "");
     s_bounds (&search, newest);
-    bool whole = s_search (&search, newest) && search.next == 0;
+    s_search (&search);
     json_t *hits = json_array ();
     for (size_t i = 0; i < search.count; i++) {
         //  Range after range was in memory: what is shown is brought back
@@ -432,7 +434,7 @@ argos_store_session_search (argos_store_t *self, argos_store_unit_t *unit)
     }
     free (search.spelled);
     argos_store_query_destroy (&search.query);
-    unit->result = json_pack ("{s:o, s:b}", "hits", hits, "partial", !whole);
+    unit->result = json_pack ("{s:o, s:b}", "hits", hits, "partial", search.next != 0);
     if (search.next)
         json_object_set_new (unit->result, "next", json_integer (search.next));
     return true;

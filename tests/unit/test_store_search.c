@@ -348,6 +348,41 @@ beginnings_find_all_their_words (void **state)
     kit_free (kit);
 }
 
+//  More that is not indexed than a search takes: it says where the next one goes on, and none is
+//  passed over, below it and from where it is begun.
+
+static void
+a_long_tail_is_searched_piece_by_piece (void **state)
+{
+    (void) state;
+    enum { PIECES = 75, EACH = 140 };
+    kit_t *kit = kit_new (false);
+    for (int i = 0; i < PIECES; i++) {
+        char body[EACH * 48] = "";
+        for (int k = 0; k < EACH; k++)
+            snprintf (body + strlen (body), sizeof body - strlen (body),
+                "%s{'role':'user','content':'%s'}", k ? "," : "", k ? "straw" : "needle straw");
+        assert_int_equal (says_write (kit, "session.import",
+                              "{'id':'s','first':%d,'messages':[%s]}", i * EACH, body),
+            ARGOS_OK);
+        kit->store->messages_behind = 0; //  It would be indexed in between
+    }
+    says_write (kit, "session.import", "{'id':'s','session':{'started_at':1,'owner':'me'}}");
+    for (int indexed = 0; indexed < 2; indexed++) {
+        assert_int_equal (s_count (kit, "'text':'needle','owner':'me'"), PIECES);
+        assert_int_equal (s_count (kit, "'text':'needle','session_id':'s'"), PIECES);
+        assert_int_equal (s_count (kit, "'text':'eedle','owner':'me'"), 0);
+        says_read (kit, "session.search", "{'text':'needle','owner':'nobody'}");
+        if (!indexed) {
+            assert_true (json_is_true (says_get (kit, "partial")));
+            assert_true (says_number (kit, "next") > 0);
+        }
+        while (argos_store_chore (kit->store, kit->now)) {
+        }
+    }
+    kit_free (kit);
+}
+
 int
 main (void)
 {
@@ -361,6 +396,7 @@ main (void)
         cmocka_unit_test (a_search_goes_on_before_a_message),
         cmocka_unit_test (no_query_fails),
         cmocka_unit_test (beginnings_find_all_their_words),
+        cmocka_unit_test (a_long_tail_is_searched_piece_by_piece),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
