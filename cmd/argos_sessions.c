@@ -17,6 +17,7 @@
 
 #define DAY_MS 86400000LL //  A day
 #define ID_SIZE 32        //  Bytes of a new id, terminated
+#define HITS_MAX 20       //  Messages that a search shows
 #define LOOK_MAX 100      //  Sessions to be deleted, counted at a time
 
 //  A command line
@@ -150,27 +151,64 @@ s_show (argos_cli_t *self, const line_t *line)
     return code == ARGOS_OK ? CLI_OK : argos_cli_fail (self, "sessions show", code);
 }
 
+//  One search, from messages before *next (NULL: from the newest) back, adds its hits. *next is
+//  then where the next one goes on, NULL = all were looked at.
+
+static argos_err_t
+s_search_on (argos_cli_t *self, const line_t *line, json_t *hits, json_t **next)
+{
+    json_t *reply = NULL, *body = json_pack ("{s:s, s:I}", "text", line->words[0], "limit",
+                              (json_int_t) (HITS_MAX - json_array_size (hits)));
+    s_set (body, "owner", line->owner);
+    s_set (body, "platform", line->platform);
+    if (*next)
+        json_object_set (body, "before", *next);
+    argos_err_t code = argos_cli_ask (self, "store", "session.search", body, &reply);
+    if (code == ARGOS_OK) {
+        json_array_extend (hits, json_object_get (reply, "hits"));
+        json_decref (*next);
+        *next = json_incref (json_object_get (reply, "next"));
+    }
+    json_decref (reply);
+    return code;
+}
+
+static void
+s_print_hits (const json_t *hits, bool partial)
+{
+    size_t index;
+    json_t *hit;
+    json_array_foreach (hits, index, hit)
+        printf ("%s %s %s\n    %s\n", argos_cli_text (hit, "session_id"),
+            argos_cli_time (json_integer_value (json_object_get (hit, "at"))),
+            argos_cli_text (hit, "role"), argos_cli_text (hit, "snippet"));
+    if (json_array_size (hits) == 0)
+        puts (partial ? "nothing was found so far: not all messages were looked at"
+                      : "nothing was found");
+}
+
+//  A search of the store ends when its time is used up, whatever it has found: it is gone on with.
+//  What an interrupt leaves is shown.
+
 static int
 s_search (argos_cli_t *self, const line_t *line)
 {
-    json_t *reply = NULL, *hit, *body = json_pack ("{s:s}", "text", line->words[0]);
-    size_t index;
-    s_set (body, "owner", line->owner);
-    s_set (body, "platform", line->platform);
-    argos_err_t code = argos_cli_ask (self, "store", "session.search", body, &reply);
-    if (code != ARGOS_OK)
-        return argos_cli_fail (self, "sessions search", code);
-    if (self->json)
-        argos_cli_print (json_incref (reply));
-    else if (json_array_size (json_object_get (reply, "hits")) == 0)
-        puts ("nothing was found");
+    json_t *hits = json_array (), *next = NULL;
+    argos_err_t code;
+    do
+        code = s_search_on (self, line, hits, &next);
+    while (code == ARGOS_OK && next && json_array_size (hits) < HITS_MAX && !self->interrupted);
+    bool partial = next || code != ARGOS_OK;
+    int rc = self->interrupted ? CLI_FAILED : CLI_OK;
+    if (code != ARGOS_OK && !self->interrupted)
+        rc = argos_cli_fail (self, "sessions search", code);
+    else if (self->json)
+        argos_cli_print (json_pack ("{s:O, s:b}", "hits", hits, "partial", partial));
     else
-        json_array_foreach (json_object_get (reply, "hits"), index, hit)
-            printf ("%s %s %s\n    %s\n", argos_cli_text (hit, "session_id"),
-                argos_cli_time (json_integer_value (json_object_get (hit, "at"))),
-                argos_cli_text (hit, "role"), argos_cli_text (hit, "snippet"));
-    json_decref (reply);
-    return CLI_OK;
+        s_print_hits (hits, partial);
+    json_decref (hits);
+    json_decref (next);
+    return rc;
 }
 
 static int

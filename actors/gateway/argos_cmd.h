@@ -89,4 +89,8 @@ argos_cmd_ask_fn argos_cmd_ask_question, argos_cmd_ask_setting, argos_cmd_ask_li
     argos_cmd_ask_resolve, argos_cmd_ask_lineage, argos_cmd_ask_target, argos_cmd_ask_title,
     argos_cmd_ask_said, argos_cmd_ask_usage, argos_cmd_ask_runs, argos_cmd_ask_search;
 
+//  The hits of a search and of the one that went on where it was cut off, new. *ret_more: there is
+//  another one to be made.
+json_t *argos_cmd_search_join (const json_t *before, json_t *answer, bool *ret_more);
+
 #endif

@@ -14,6 +14,7 @@
 #define ALL_SESSIONS 30 //  Sessions of /sessions all
 #define UNDO_MAX 100    //  Messages that are taken back at once
 #define RUNS_LIMIT 50   //  Runs that are looked at for what runs
+#define SEARCHES 100    //  For one command; each ends when its time in the store is used up
 
 //  Name of the table and arguments of the command; NULL = none of the table. Clear the command.
 
@@ -85,20 +86,38 @@ argos_cmd_ask_list (const argos_gateway_case_t *gateway)
     return body;
 }
 
+//  From where the search before this was cut off.
+
 json_t *
 argos_cmd_ask_search (const argos_gateway_case_t *gateway)
 {
     char owner[ARGOS_CMD_OWNER_SIZE];
     argos_command_t command;
     json_t *body = NULL;
+    const json_t *before = gateway->fact[ARGOS_FACT_SEARCH];
+    int found = (int) json_array_size (json_object_get (before, "hits"));
     s_command (gateway, &command);
     const char *text = command.arguments;
     argos_cmd_owner (gateway, owner);
     if (strncmp (text, "search", 6) == 0 && strchr (" \t\n", text[6]) && strlen (text) < WORD_MAX)
-        body = json_pack (
-            "{s:s, s:s, s:i}", "text", text + 6, "owner", owner, "limit", ARGOS_CMD_SESSIONS);
+        body = json_pack ("{s:s, s:s, s:i, s:O*}", "text", text + 6, "owner", owner, "limit",
+            ARGOS_CMD_SESSIONS - found, "before", json_object_get (before, "next"));
     argos_command_clear (&command);
     return body;
+}
+
+json_t *
+argos_cmd_search_join (const json_t *before, json_t *answer, bool *ret_more)
+{
+    json_t *joined = json_copy (answer), *hits = json_array ();
+    json_int_t searches = json_integer_value (json_object_get (before, "searches")) + 1;
+    json_array_extend (hits, json_object_get (before, "hits"));
+    json_array_extend (hits, json_object_get (answer, "hits"));
+    *ret_more = json_object_get (answer, "next") && json_array_size (hits) < ARGOS_CMD_SESSIONS &&
+                searches < SEARCHES;
+    json_object_set_new (joined, "hits", hits);
+    json_object_set_new (joined, "searches", json_integer (searches));
+    return joined;
 }
 
 json_t *

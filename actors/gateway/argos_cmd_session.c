@@ -147,6 +147,8 @@ argos_cmd_sessions (const argos_gateway_case_t *gateway, const char *arguments, 
     argos_parts_cut (arguments + 6 + strspn (arguments + 6, " \t\n"), cut, sizeof cut);
     if (*list)
         argos_cmd_say (gateway, parts, "%s", list);
+    else if (json_object_get (gateway->fact[ARGOS_FACT_SEARCH], "next"))
+        argos_cmd_say (gateway, parts, SAY_NO_HITS_YET, cut);
     else
         argos_cmd_say (gateway, parts, SAY_NO_HITS, cut);
 }

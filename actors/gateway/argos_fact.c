@@ -183,3 +183,12 @@ argos_fact_next (argos_gateway_case_t *self, unsigned needs, unsigned asked, jso
     }
     return ARGOS_FACTS;
 }
+
+json_t *
+argos_fact_join (argos_fact_t fact, const json_t *before, json_t *answer, bool *ret_more)
+{
+    *ret_more = false;
+    if (fact == ARGOS_FACT_SEARCH)
+        return argos_cmd_search_join (before, answer, ret_more);
+    return json_incref (answer);
+}

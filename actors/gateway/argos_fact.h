@@ -68,4 +68,8 @@ const argos_fact_row_t *argos_fact_row (argos_fact_t fact);
 argos_fact_t argos_fact_next (
     struct argos_gateway_case *self, unsigned needs, unsigned asked, json_t **ret_body);
 
+//  What was answered before (NULL = nothing) and now as one, new. *ret_more: it is not all, and the
+//  question is to be asked again, with this as the fact.
+json_t *argos_fact_join (argos_fact_t fact, const json_t *before, json_t *answer, bool *ret_more);
+
 #endif

@@ -263,14 +263,20 @@ static void
 s_take (job_t *self, argos_fact_t fact, const argos_peer_answer_t *answer)
 {
     const argos_fact_row_t *row = argos_fact_row (fact);
-    if (answer->code == ARGOS_OK)
-        self->facts.fact[fact] = self->read[fact] = json_incref (answer->body);
+    bool more = false;
+    if (answer->code == ARGOS_OK) {
+        json_t *before = self->read[fact];
+        self->facts.fact[fact] = self->read[fact] =
+            argos_fact_join (fact, before, answer->body, &more);
+        json_decref (before);
+    }
     else if (!row->optional) {
         argos_log (ARGOS_LOG_WARN, NAME, "read failed", "type=%s code=%s reason=\"%s\"", row->type,
             argos_err_name (answer->code), answer->reason);
         self->failed = true;
     }
-    self->facts.have |= ARGOS_FACT_BIT (fact);
+    if (!more)
+        self->facts.have |= ARGOS_FACT_BIT (fact);
 }
 
 //  Goes on when all that was asked has been answered.

@@ -51,6 +51,9 @@
 #define SAY_NO_SESSIONS "You have no sessions yet."
 #define SAY_RESUME_HOW "\n`/resume NUMBER` (or its id, or its title) goes on with one."
 #define SAY_NO_HITS "Nothing is found for \"%s\"." //  What was looked for
+#define SAY_NO_HITS_YET                                                                            \
+    "Nothing is found for \"%s\" in the newest messages; the older ones are too many to look at. " \
+    "Try rarer words."
 #define SAY_BRANCHED                                                                               \
     "🌿 This is a copy of session %s: session %s. `/resume %s` goes back." //  From, to, from
 #define SAY_NO_RETRY "No previous message to retry."

@@ -1,7 +1,8 @@
 //  argos_asks - the tools that ask others for what they do.
 //
 //  Invariant: a call is one ticket, which ends with its answer; sessions are those of the owner of
-//  the session that asks. Limits: 200 todos; 10 sessions found; 4 pages of a session are read.
+//  the session that asks. Limits: 200 todos; 10 sessions found; 4 pages of a session are
+//  read, SEARCHES searches made for one call.
 
 #include "argos_asks.h"
 
@@ -16,6 +17,7 @@
 #define TODO_SPACE "todo"
 #define TODOS_MAX 200
 #define PAGES 4
+#define SEARCHES 100 //  Each ends when its time in the store is used up
 #define TTL_MS 20000
 #define MEMO_TRIES 5 //  When others write the same notes
 #define SNIPPET 1000 //  Bytes of a message that are shown
@@ -34,7 +36,7 @@ struct ticket {
     step_fn *again;                //  The same after `conflict`; NULL = that is the end
     int tries;                     //  How often that was
     char owner[513];               //  Of the session that asks
-    json_t *messages;              //  Read so far
+    json_t *messages;              //  Read, or sessions found, so far
     int pages;                     //  How many pages
 };
 
@@ -342,34 +344,83 @@ s_browsed (ticket_t *self, const json_t *body)
     s_end (self, json_pack ("{s:o}", "sessions", list));
 }
 
-static void
-s_discovered (ticket_t *self, const json_t *body)
+//  Whether the session of a hit is in the list already.
+
+static bool
+s_is_listed (const json_t *list, const char *session)
 {
-    json_t *list = json_array (), *seen = json_object (), *hit;
-    size_t limit = (size_t) s_number (self, "limit", 3, 1, 10), i;
-    json_array_foreach (json_object_get (body, "hits"), i, hit) {
+    size_t i;
+    json_t *row;
+    json_array_foreach (list, i, row)
+        if (strcmp (argos_json_text (row, "session_id"), session) == 0)
+            return true;
+    return false;
+}
+
+//  The best hit of each session that is not the one that asks.
+
+static void
+s_take_hits (ticket_t *self, const json_t *hits, size_t limit)
+{
+    size_t i;
+    json_t *hit;
+    json_array_foreach (hits, i, hit) {
         const char *session = argos_json_find_text (hit, "session_id"),
                    *role = argos_json_find_text (hit, "role");
         bool told = role && (strcmp (role, "user") == 0 || strcmp (role, "assistant") == 0 ||
                                 argos_json_find_text (self->arguments, "role_filter"));
-        if (!session || !told || json_object_get (seen, session) ||
-            json_array_size (list) == limit ||
+        if (!session || !told || s_is_listed (self->messages, session) ||
+            json_array_size (self->messages) == limit ||
             strcmp (session, argos_json_find_text (self->body, "session_id")) == 0)
             continue;
-        json_object_set_new (seen, session, json_true ());
         json_t *row = json_pack ("{s:s, s:O, s:O, s:O, s:s, s:O}", "session_id", session, "when",
             json_object_get (hit, "at"), "source", json_object_get (hit, "platform"), "snippet",
             json_object_get (hit, "snippet"), "role", role, "match_message_id",
             json_object_get (hit, "id"));
         if (json_object_get (hit, "title"))
             json_object_set (row, "title", json_object_get (hit, "title"));
-        json_array_append_new (list, row);
+        json_array_append_new (self->messages, row);
     }
-    json_decref (seen);
-    const char *hint = json_array_size (list)
-                           ? "Read around a hit with session_id and around_message_id."
-                           : "Nothing was found. Try other words.";
-    s_end (self, json_pack ("{s:o, s:s}", "results", list, "hint", hint));
+}
+
+static void s_discovered (ticket_t *self, const json_t *body);
+
+//  Searches messages before one; NULL: all.
+
+static void
+s_discover (ticket_t *self, json_t *before)
+{
+    const char *role = argos_json_find_text (self->arguments, "role_filter");
+    json_t *search = json_pack ("{s:s, s:s, s:i}", "text",
+        argos_json_find_text (self->arguments, "query"), "owner", self->owner, "limit", 100);
+    if (role)
+        json_object_set_new (search, "role", json_string (role));
+    if (before)
+        json_object_set (search, "before", before);
+    s_ask (self, "store", "session.search", search, s_discovered);
+}
+
+//  A search that was cut off is gone on with.
+
+static void
+s_discovered (ticket_t *self, const json_t *body)
+{
+    json_t *next = json_object_get (body, "next");
+    size_t limit = (size_t) s_number (self, "limit", 3, 1, 10);
+    if (!self->messages)
+        self->messages = json_array ();
+    s_take_hits (self, json_object_get (body, "hits"), limit);
+    size_t count = json_array_size (self->messages);
+    if (next && count < limit && ++self->pages < SEARCHES) {
+        s_discover (self, next);
+        return;
+    }
+    const char *hint =
+        count  ? "Read around a hit with session_id and around_message_id."
+        : next ? "Nothing was found in the newest messages; there are too many older ones to look "
+                 "at. Try rarer words."
+               : "Nothing was found. Try other words.";
+    s_end (self, json_pack ("{s:O, s:s}", "results", self->messages, "hint", hint));
 }
 
 static void
@@ -378,20 +429,14 @@ s_search_owned (ticket_t *self, const json_t *body)
     const char *owner = argos_json_find_text (json_object_get (body, "session"), "owner");
     const char *query = argos_json_find_text (self->arguments, "query");
     const char *session = argos_json_find_text (self->arguments, "session_id");
-    const char *role = argos_json_find_text (self->arguments, "role_filter");
     snprintf (self->owner, sizeof self->owner, "%s", owner ? owner : "");
     if (!*self->owner)
         s_fail (self, "This session has no owner whose sessions could be searched.");
     else if (session && json_object_get (self->arguments, "around_message_id"))
         s_ask (self, "store", "session.load",
             json_pack ("{s:s, s:s}", "id", session, "owner", self->owner), s_scroll_page);
-    else if (query && query[strspn (query, " \t\r\n")]) {
-        json_t *search =
-            json_pack ("{s:s, s:s, s:i}", "text", query, "owner", self->owner, "limit", 100);
-        if (role)
-            json_object_set_new (search, "role", json_string (role));
-        s_ask (self, "store", "session.search", search, s_discovered);
-    }
+    else if (query && query[strspn (query, " \t\r\n")])
+        s_discover (self, NULL);
     else
         s_ask (self, "store", "session.list",
             json_pack ("{s:s, s:I}", "owner", self->owner, "limit",

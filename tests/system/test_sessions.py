@@ -8,6 +8,7 @@ import pytest
 from conftest import BUILD, wait_until
 from test_adapter_pyzmq import Peer
 from test_cli import argos
+from test_gateway import Chat
 
 
 def say(argosd, session, text):
@@ -49,6 +50,33 @@ def test_a_session_from_its_first_word_to_its_end(argosd):
     assert result.returncode == 1 and "no session" in result.stderr
     assert argos(argosd.home, "sessions", "show").returncode == 2
     assert argos(argosd.home, "sessions", "list", "--limit", "3").returncode == 2
+
+
+def test_a_search_that_is_cut_off_goes_on(argosd, tmp_path):
+    """What is looked for lies behind more messages of others than one search gets through: argos, a chat and the agent find it all the same."""
+    def session(name, owner, texts):
+        return [json.dumps({"session": {"id": name, "started_at": 1, "owner": owner}}),
+                *(json.dumps({"message": {"role": "user", "content": text, "at": 1 + number}}) for number, text in enumerate(texts))]
+
+    file = tmp_path / "sessions.jsonl"
+    file.write_text("\n".join([*session("mine", "test:main:u", ["the marmalade of mine"]),
+                               *session("bulk", "someone", [f"marmalade common word number {i}" for i in range(40_000)])]) + "\n")
+    assert sessions(argosd, "import", str(file))[0]["sessions"] == 2
+    for line in [["--owner", "test:main:u"], ["--platform", "none"], []]:
+        [found] = sessions(argosd, "search", "marmalade", *line)
+        text = argos(argosd.home, "sessions", "search", "marmalade", *line).stdout
+        if "none" in line:
+            assert found == {"hits": [], "partial": False} and "nothing was found\n" == text
+        elif line:
+            assert [hit["session_id"] for hit in found["hits"]] == ["mine"] and found["partial"] is False
+            assert "mine" in text and ">>>" in text
+        else:  # As many as are shown
+            assert len(found["hits"]) == 20 and text.count(">>>") == 20
+    chat = Chat(argosd)
+    assert "of mine `mine`" in chat.ask("/sessions search marmalade")["text"]
+    assert "Nothing is found" in chat.ask("/sessions search nowhere")["text"]
+    assert '"session_id":"mine"' in chat.ask('!tool session_search {"query":"marmalade"}')["text"].replace(" ", "")
+    chat.peer.close()
 
 
 @pytest.mark.parametrize("line", [["sessions", "export", "--all"], ["sessions", "stats"], ["db", "query", "SELECT 1 AS one"], ["db", "check"]])

@@ -72,7 +72,9 @@ static const struct {
         { F (ROUTE, ROUTE), F (SEARCH, "{'hits':[{'snippet':'an x','session_id':'s0'}]}") },
         "deliver.request", "an x `s0`" },
     { "/sessions search x", { F (ROUTE, ROUTE), F (SEARCH, "{'hits':[]}") }, "deliver.request",
-        "found for \"x\"" },
+        "found for \"x\"." },
+    { "/sessions search x", { F (ROUTE, ROUTE), F (SEARCH, "{'hits':[],'next':7}") },
+        "deliver.request", "in the newest messages" },
     { "/title", { F (ROUTE, ROUTE) }, "deliver.request", "called \"Plan\"" },
     { "/title", { F (ROUTE, EMPTY) }, "deliver.request", "no title" },
     { "/title New one", { F (ROUTE, ROUTE) }, "session.rename deliver.request", "\"New one\"" },
@@ -479,6 +481,45 @@ a_session_that_is_over_begins_anew_and_says_so (void **state)
     }
 }
 
+//  A search that was cut off is asked for again from there, until there is enough or nothing is
+//  left, or it was tried often.
+
+static void
+a_search_that_was_cut_off_goes_on (void **state)
+{
+    (void) state;
+    static const struct {
+        const char *answer; //  Of the store
+        size_t hits;        //  Joined
+        bool more;          //  It is asked again
+    } steps[] = { { "{\"hits\":[],\"partial\":true,\"next\":90}", 0, true },
+        { "{\"hits\":[1,2],\"partial\":true,\"next\":80}", 2, true },
+        { "{\"hits\":[3],\"partial\":false}", 3, false },
+        { "{\"hits\":[4,5,6,7,8,9,0],\"partial\":true,\"next\":7}", 10, false } };
+    json_t *joined = NULL;
+    bool more = false;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        json_t *answer = json_loads (steps[i].answer, 0, NULL), *before = joined;
+        joined = argos_fact_join (ARGOS_FACT_SEARCH, before, answer, &more);
+        assert_int_equal (json_array_size (json_object_get (joined, "hits")), steps[i].hits);
+        assert_int_equal (more, steps[i].more);
+        assert_ptr_equal (json_object_get (joined, "next"), json_object_get (answer, "next"));
+        json_decref (before);
+        json_decref (answer);
+    }
+    json_decref (joined);
+    joined = NULL;
+    int searches = 0;
+    for (more = true; more; searches++) {
+        json_t *answer = json_pack ("{s:[], s:i}", "hits", "next", 5), *before = joined;
+        joined = argos_fact_join (ARGOS_FACT_SEARCH, before, answer, &more);
+        json_decref (before);
+        json_decref (answer);
+    }
+    assert_int_equal (searches, 100);
+    json_decref (joined);
+}
+
 int
 main (void)
 {
@@ -492,6 +533,7 @@ main (void)
         cmocka_unit_test (what_was_set_comes_with_the_turns_of_its_session),
         cmocka_unit_test (a_session_ends_by_itself_once),
         cmocka_unit_test (a_session_that_is_over_begins_anew_and_says_so),
+        cmocka_unit_test (a_search_that_was_cut_off_goes_on),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
