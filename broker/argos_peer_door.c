@@ -63,7 +63,7 @@ argos_peer_door_ask (argos_peer_t *self)
         return;
     switch (s_newest (self)) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-        self->shut = "it does not know our key: none that it made, or revoked";
+        self->shut = "it does not know our key, which it never made or has revoked";
         break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
         self->shut = "the handshake fails: another broker's key, or no broker";

@@ -79,7 +79,7 @@ s_read_key (argosd_place_t *self, const argosd_options_t *options, const argosd_
     self->key_path = options->key ? options->key : "";
     if (!options->key && strncmp (self->broker, "tcp://", 6) == 0) {
         if (!*self->node) {
-            snprintf (reason, size, "tcp needs a key: name it with --key");
+            snprintf (reason, size, "tcp needs a key; name it with --key");
             return -1;
         }
         snprintf (self->path, sizeof self->path, "%.*s/" ARGOS_KEY_FOLDER "/%s.key", PATH_MAX - 64,

@@ -66,7 +66,7 @@ argosd_setup_discord (argos_cli_t *self, argosd_setup_t *setup)
             "Discord can't be reached: %s (is there a network, a proxy?)", answer.error);
     else if (answer.status == 401)
         rc = argos_cli_error (self, CLI_FAILED, "denied",
-            "Discord does not know this token: it was mistyped, or reset since (page Bot)");
+            "Discord does not know this token, which was mistyped, or reset since (page Bot)");
     else if (!name)
         rc = argos_cli_error (self, CLI_FAILED, "gone",
             "what answers there (status %d) is not the API of Discord", answer.status);

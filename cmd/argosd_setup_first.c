@@ -142,7 +142,7 @@ s_read_key (first_t *self)
     if (*self->key)
         return CLI_OK;
     return argos_cli_error (self->cli, CLI_FAILED, "invalid",
-        "there is no key: set %s, or name the file that has it with --key-file", variable);
+        "there is no key; set %s, or name the file that has it with --key-file", variable);
 }
 
 //  ------------------------------------------------------------------------------------------------

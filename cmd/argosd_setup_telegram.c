@@ -63,7 +63,8 @@ argosd_setup_telegram (argos_cli_t *self, argosd_setup_t *setup)
             "Telegram can't be reached: %s (is there a network, a proxy?)", answer.error);
     else if (answer.status == 401 || answer.status == 404)
         rc = argos_cli_error (self, CLI_FAILED, "denied",
-            "Telegram does not know this token: it was mistyped, or revoked (@BotFather, /token)");
+            "Telegram does not know this token, which was mistyped, or revoked (@BotFather, "
+            "/token)");
     else if (!name)
         rc = argos_cli_error (self, CLI_FAILED, "gone",
             "what answers there (status %d) is not the Bot API", answer.status);

@@ -115,7 +115,7 @@ s_home (daemon_t *self, const argos_peer_msg_t *msg)
     json_t *home = json_object_get (msg->body, "home");
     snprintf (path, sizeof path, "platforms.%.32s.home_channel", platform ? platform : "");
     if (argos_config_set (self->home, path, json_incref (home), reason, sizeof reason) != 0)
-        argos_log (ARGOS_LOG_WARN, NAME, "not written", "key=%s reason=\"%s\"", path, reason);
+        argos_log (ARGOS_LOG_WARN, NAME, "not written", "setting=%s reason=\"%s\"", path, reason);
     else
         s_reload (self, "", "");
     argos_lease_done (msg->lease, NULL, 0, NULL, 0, s_on_home_done, self);

@@ -60,7 +60,7 @@ static const struct {
 } codes[] = {
     { 4003, DC_CUT_NEW, NULL },
     { 4004, DC_CUT_FOR_GOOD,
-        "Discord refuses the token: make a new one in the developer portal, page Bot" },
+        "Discord refuses the token; make a new one in the developer portal, page Bot" },
     { 4007, DC_CUT_NEW, NULL },
     { 4008, DC_CUT_LATER, NULL },
     { 4009, DC_CUT_NEW, NULL },

@@ -47,9 +47,9 @@ sl_help (const char *error)
 {
     static const char *const words[][2] = {
         { "invalid_auth",
-            "Slack refuses a token: install the app anew and copy it (api.slack.com/apps)" },
+            "Slack refuses a token; install the app anew and copy it (api.slack.com/apps)" },
         { "not_authed",
-            "Slack refuses a token: install the app anew and copy it (api.slack.com/apps)" },
+            "Slack refuses a token; install the app anew and copy it (api.slack.com/apps)" },
         { "token_revoked", "the token was revoked: install the app anew (api.slack.com/apps)" },
         { "token_expired", "the token has expired: install the app anew (api.slack.com/apps)" },
         { "account_inactive", "the app was removed from its workspace: install it anew" },

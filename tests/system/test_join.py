@@ -100,7 +100,7 @@ def test_the_log_of_a_node_says_why_it_is_not_let_in(core):
         record.write_bytes(valid)
         assert node.up.wait(DEADLINE_S), "".join(node.lines)
         said = [line for line in node.lines if "let in" in line]
-        assert len(said) == 2 and "does not know our key" in said[0] and "again" in said[1], "".join(node.lines)
+        assert len(said) == 2 and "does not know our key, which it never made or has revoked" in said[0] and "again" in said[1], "".join(node.lines)
     finally:
         node.stop()
 

@@ -2,8 +2,11 @@
 
 #include "argos_log.h"
 
+#include <ftw.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -121,6 +124,100 @@ test_what_is_no_secret_stays (void **state)
     assert_string_equal (out, "abcde");
 }
 
+//  ------------------------------------------------------------------------------------------------
+//  The sentences of our own program
+
+//  Copies the string literals that stand behind one another at `at` as one text, without escapes.
+//  Returns where the source goes on.
+
+static const char *
+s_take_literal (const char *at, char *text, size_t size)
+{
+    size_t used = 0;
+    while (*at == '"') {
+        for (at++; *at && *at != '"'; at++) {
+            at += *at == '\\';
+            if (used + 1 < size)
+                text[used++] = *at;
+        }
+        at += 1 + strspn (at + 1, " \n");
+    }
+    text[used] = '\0';
+    return at;
+}
+
+//  Whether it is for people. JSON is not, nor is a header of HTTP or a word alone.
+
+static bool
+s_is_sentence (const char *text)
+{
+    return *text != '{' && strchr (text, ' ') && !strstr (text, "Authorization: ") &&
+           !strstr (text, "HTTP/1.1");
+}
+
+//  Says which sentences of this source the redactor changes. Returns how many.
+
+static int
+s_count_masked (const char *path, const char *source)
+{
+    char text[4096], out[8192];
+    int masked = 0;
+    for (const char *at = source; *at;) {
+        if (*at == '\'')
+            at += at[1] == '\\' ? 4 : 3;
+        else if (*at != '"')
+            at += strncmp (at, "//", 2) == 0 ? strcspn (at, "\n") : 1;
+        else {
+            at = s_take_literal (at, text, sizeof text);
+            argos_log_redact (text, out, sizeof out);
+            bool same = !s_is_sentence (text) || strcmp (text, out) == 0;
+            if (!same)
+                print_error ("%s: a log shows \"%s\"\n", path, out);
+            masked += !same;
+        }
+    }
+    return masked;
+}
+
+static int s_masked;  //  Sentences that the log would not show as they are
+static int s_sources; //  Files that were looked at
+
+static int
+s_look_at_source (const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    size_t length = strlen (path);
+    //  The help of `argos` goes to people only
+    if (kind != FTW_F || strcmp (path + length - 2, ".c") != 0 ||
+        strcmp (path + place->base, "argos_say_words.c") == 0)
+        return 0;
+    char *source = calloc (1, (size_t) info->st_size + 1);
+    FILE *file = fopen (path, "re");
+    assert_non_null (source);
+    assert_non_null (file);
+    assert_int_equal (fread (source, 1, (size_t) info->st_size, file), info->st_size);
+    s_masked += s_count_masked (path, source);
+    s_sources++;
+    fclose (file);
+    free (source);
+    return 0;
+}
+
+//  "our key: none that it made" would be shown as "our key: *** that it made"
+
+static void
+test_our_own_sentences_stay (void **state)
+{
+    static const char *const layers[] = { "broker", "actors", "adapters", "cmd" };
+    char path[PATH_MAX];
+    (void) state;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        snprintf (path, sizeof path, "%s/%s", getenv ("ARGOS_SOURCE"), layers[i]);
+        assert_int_equal (nftw (path, s_look_at_source, 8, FTW_PHYS), 0);
+    }
+    assert_true (s_sources > 100);
+    assert_int_equal (s_masked, 0);
+}
+
 //  Two files and no more, each with whole lines; the newest line is in the newest file
 
 static void
@@ -175,6 +272,7 @@ main (void)
             test_a_file_that_is_full_becomes_the_one_before, s_set_up, s_tear_down),
         cmocka_unit_test (test_secrets_are_masked),
         cmocka_unit_test (test_what_is_no_secret_stays),
+        cmocka_unit_test (test_our_own_sentences_stay),
     };
     return cmocka_run_group_tests_name ("log", tests, NULL, NULL);
 }
