@@ -108,6 +108,20 @@ s_on_timeout (void *arg)
     argos_loop_stop (((argos_cli_t *) arg)->loop);
 }
 
+//  Nobody listens: what runs on the home may be a node, and then it is asked in vain.
+
+static int
+s_say_down (const argos_cli_t *self)
+{
+    cli_node_t node;
+    if (argos_cli_elsewhere (self, &node))
+        return argos_cli_error (self, CLI_DOWN, "down",
+            "what runs in %s with pid %ld is the node %s, and its core is at %s: ask there",
+            self->home, node.pid, node.name, node.broker);
+    return argos_cli_error (
+        self, CLI_DOWN, "down", "no daemon is running in %s; start argosd", self->home);
+}
+
 int
 argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handlers_t *handlers)
 {
@@ -117,8 +131,7 @@ argos_cli_connect (argos_cli_t *self, const char *name, const argos_loop_handler
     char token[TOKEN_MAX + 1];
     own.ctx = self;
     if (!argos_cli_is_listening (self))
-        return argos_cli_error (
-            self, CLI_DOWN, "down", "no daemon is running in %s; start argosd", self->home);
+        return s_say_down (self);
     s_read_token (self, token);
     self->loop =
         argos_loop_new (name, self->endpoint, *token ? token : NULL, handlers ? handlers : &own);

@@ -34,6 +34,14 @@ typedef struct {
     char reason[512];                          //  Sentence of the last failure
 } argos_cli_t;
 
+//  An argosd whose core is elsewhere
+
+typedef struct {
+    long pid;         //  Its process
+    char name[32];    //  Of the node, "-" = it has none
+    char broker[256]; //  Where its core is
+} cli_node_t;
+
 typedef int (argos_cli_command_t) (argos_cli_t *self, int argc, char **argv);
 
 //  argos_say.c, which is a part of argosd too
@@ -48,6 +56,10 @@ int argos_cli_find (argos_cli_t *self, const char *home);
 
 //  Whether a daemon listens there at this moment.
 bool argos_cli_is_listening (const argos_cli_t *self);
+
+//  Whether an argosd runs on the home whose core is elsewhere, by what it has written into its
+//  lock; else *ret_node is all zero.
+bool argos_cli_elsewhere (const argos_cli_t *self, cli_node_t *ret_node);
 
 //  Prints a failure (what was tried, why not), as JSON when asked for; returns CLI_FAILED.
 int argos_cli_fail (const argos_cli_t *self, const char *what, argos_err_t code);

@@ -6,10 +6,14 @@
 
 #include "argos_cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -105,6 +109,28 @@ argos_cli_is_listening (const argos_cli_t *self)
     int rc = connect (fd, (const struct sockaddr *) &address, sizeof address);
     close (fd);
     return rc == 0;
+}
+
+//  The lock is tried for a moment, which an argosd that starts must not find held: so only when the
+//  file speaks of a node, and of a process that is there.
+
+bool
+argos_cli_elsewhere (const argos_cli_t *self, cli_node_t *ret_node)
+{
+    char path[PATH_MAX + 32], text[320], *line;
+    snprintf (path, sizeof path, "%s/run/argosd.lock", self->home);
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t size = fd >= 0 ? pread (fd, text, sizeof text - 1, 0) : 0;
+    text[size < 0 ? 0 : size] = '\0';
+    ret_node->pid = strtol (text, &line, 10);
+    bool found = sscanf (line, "%31s %255s", ret_node->name, ret_node->broker) == 2 &&
+                 ret_node->pid > 0 && (kill ((pid_t) ret_node->pid, 0) == 0 || errno == EPERM) &&
+                 flock (fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close (fd);
+    if (!found)
+        memset (ret_node, 0, sizeof *ret_node);
+    return found;
 }
 
 //  ------------------------------------------------------------------------------------------------

@@ -244,8 +244,11 @@ s_configure_once (
         argos_log (ARGOS_LOG_WARN, NAME, "provider", "problem=\"%s\"", config->provider.problem);
     int code = EXIT_CONFIG;
     if ((line->visit || argosd_home_share (home, config->ipc_group, reason, sizeof reason) == 0) &&
-        argosd_place_make (&place, &line->place, home, config, reason, sizeof reason) == 0)
+        argosd_place_make (&place, &line->place, home, config, reason, sizeof reason) == 0) {
+        if (!place.core)
+            argosd_home_elsewhere (home, place.node, place.broker);
         code = s_serve (&place, home, config, follow, signal_fd);
+    }
     else
         s_say (NAME ": %s", reason);
     argos_key_wipe (&place.key);

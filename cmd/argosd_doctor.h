@@ -24,6 +24,7 @@ typedef struct {
     argos_cli_t *cli;         //  How to print; home and endpoint
     bool fix;                 //  What is curable may be cured
     bool held;                //  An argosd runs on the home
+    cli_node_t node;          //  It, when its core is elsewhere; pid 0 = it is not
     bool absent;              //  There is no home: the checks of it are left out
     argos_config_t *config;   //  The settings, NULL = not valid
     const char *check;        //  Name of the row that is being looked at

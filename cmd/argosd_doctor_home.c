@@ -196,7 +196,11 @@ argosd_doctor_daemon (doctor_t *self)
     const char *path = self->cli->endpoint + strlen ("ipc://");
     ipc = strncmp (self->cli->endpoint, "ipc://", strlen ("ipc://")) == 0;
     self->held = s_is_held (self, &pid);
-    if (self->held && listening)
+    if (argos_cli_elsewhere (self->cli, &self->node))
+        argosd_doctor_say (self, DOCTOR_GOOD, NULL,
+            "node %s runs with pid %ld; its core is at %s, where the rest is asked",
+            self->node.name, self->node.pid, self->node.broker);
+    else if (self->held && listening)
         argosd_doctor_say (self, DOCTOR_GOOD, NULL, "argosd runs with pid %ld", pid);
     else if (self->held)
         argosd_doctor_say (self, DOCTOR_FAULT,

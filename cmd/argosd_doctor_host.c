@@ -241,6 +241,20 @@ s_look_at_bind (doctor_t *self, const char *endpoint)
     s_look_at_port (self, "broker", host, port + 1);
 }
 
+//  Whether the HTTP API is here: a node has it when the settings place it there.
+
+static bool
+s_has_api (const doctor_t *self)
+{
+    const argos_config_t *config = self->config;
+    for (size_t i = 0; self->node.pid && i < config->node_count; i++)
+        for (size_t at = 0; at < config->nodes[i].place_count; at++)
+            if (strcmp (config->nodes[i].name, self->node.name) == 0 &&
+                strcmp (config->nodes[i].places[at].actor, "api") == 0)
+                return true;
+    return !self->node.pid;
+}
+
 void
 argosd_doctor_ports (doctor_t *self)
 {
@@ -249,9 +263,9 @@ argosd_doctor_ports (doctor_t *self)
     if (!config)
         return;
     snprintf (port, sizeof port, "%d", config->http.port);
-    if (config->http.enabled && config->http.port)
+    if (config->http.enabled && config->http.port && s_has_api (self))
         s_look_at_port (self, "http", config->http.host, port);
-    for (const char **bind = config->bind; bind && *bind; bind++)
+    for (const char **bind = config->bind; !self->node.pid && bind && *bind; bind++)
         s_look_at_bind (self, *bind);
 }
 

@@ -161,6 +161,20 @@ s_lock (argosd_home_t *self, char *reason, size_t size)
     return -1;
 }
 
+//  The pid stays what it is all the time: who reads it meanwhile finds it. When it can't be written
+//  the core is not found, and all else is as it was.
+
+void
+argosd_home_elsewhere (const argosd_home_t *self, const char *node, const char *broker)
+{
+    char pid[32];
+    if (self->lock_fd < 0)
+        return; //  We only visit: the lock is that of another
+    int length = snprintf (pid, sizeof pid, "%ld\n", (long) getpid ());
+    if (ftruncate (self->lock_fd, length) == 0 && lseek (self->lock_fd, length, SEEK_SET) == length)
+        dprintf (self->lock_fd, "%s %s\n", *node ? node : "-", broker);
+}
+
 //  ---------------------------------------------------------------------------------------------
 //  Settings and key
 

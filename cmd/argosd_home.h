@@ -5,7 +5,8 @@
 //  HOME/api-key           bearer key of the HTTP API, mode 0600
 //  HOME/argosd.log        what it has logged, mode 0600; argosd.log.1 is what came before
 //  HOME/run/operator.token  shown by `argos`: makes it the operator, mode 0600
-//  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here
+//  HOME/run/argosd.lock   locked, and the pid in it, while an argosd runs here; the second line of
+//  one whose core is elsewhere: its node and the address of the core
 //  HOME/run/broker.sock   where peers connect; for a long HOME elsewhere, then its address is in
 //  run/broker.endpoint
 
@@ -39,6 +40,10 @@ int argosd_home_open (
 //  Takes the lock of a home that is there, and nothing else. Returns 0; or -1 with one sentence in
 //  reason (an argosd runs there) and nothing held.
 int argosd_home_hold (argosd_home_t *self, const char *path, char *reason, size_t size);
+
+//  Writes into the lock, which is held, that the core is elsewhere: `argos` reads it there. node ""
+//  = it has no name.
+void argosd_home_elsewhere (const argosd_home_t *self, const char *node, const char *broker);
 
 //  Lets the members of a group reach the socket (folders 0710; their files stay ours); "" = nobody.
 //  Returns 0, or -1 with a reason: there is no such group, or the socket is not in the home.

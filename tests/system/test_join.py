@@ -204,3 +204,25 @@ def test_a_wrong_node_is_said(core, words, expected):
 def test_an_address_is_needed(daemon):
     done = argos(daemon.home, "node", "add", "muscle")
     assert done.returncode == 2 and "--broker" in done.stderr
+
+
+def test_a_node_says_where_its_core_is(core):
+    core.start()
+    other = core.home / "other"
+    ticket = argos(core.home, "node", "add", "muscle", "--actors", "tools").stdout.split()[2]
+    assert run(BUILD / "argosd", "join", ticket, "--home", other).returncode == 0
+    node = Node(other)
+    try:
+        assert node.up.wait(DEADLINE_S), "".join(node.lines)
+        for words in (["status"], ["peers"], ["run", "hello"], ["config", "reload"], ["jobs"]):
+            asked = argos(other, *words)
+            assert asked.returncode == 69 and core.tcp in asked.stderr and "node muscle" in asked.stderr, asked.stderr
+            assert f"pid {node.process.pid}" in asked.stderr and "start argosd" not in asked.stderr
+        report = json.loads(argos(other, "--json", "doctor").stdout)
+        [daemon] = [one for one in report["findings"] if one["check"] == "daemon"]
+        assert daemon["level"] == "ok" and "node muscle" in daemon["text"] and core.tcp in daemon["text"]
+        assert report["ok"] and not [one for one in report["findings"] if one["check"] == "ports" and one["level"] != "ok"], report
+    finally:
+        node.process.kill()
+        node.process.wait(DEADLINE_S)
+    assert "start argosd" in argos(other, "status").stderr, "what is left in the lock of one that was killed is not believed"
