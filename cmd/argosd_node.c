@@ -63,6 +63,19 @@ s_actors (const argos_config_t *config, const char *name, char *text, size_t siz
         }
 }
 
+//  Whether the configuration gives that name to the node with the core.
+
+static bool
+s_holds_core (const argos_config_t *config, const char *name)
+{
+    for (size_t i = 0; i < config->node_count; i++)
+        for (size_t at = 0; at < config->nodes[i].place_count; at++)
+            if (strcmp (config->nodes[i].name, name) == 0 &&
+                strcmp (config->nodes[i].places[at].actor, "core") == 0)
+                return true;
+    return false;
+}
+
 //  What the words leave open is taken from the configuration. Returns false with a reason.
 
 static bool
@@ -78,9 +91,11 @@ s_complete (argos_cli_t *self, argos_join_t *join, const char *actors, const cha
     if (!broker)
         broker = s_broker (config);
     snprintf (join->broker, sizeof join->broker, "%s", broker ? broker : "");
-    const char *wrong = broker ? argos_join_wrong (join)
-                               : "argos.yaml binds no tcp address that others can reach: name it "
-                                 "with --broker";
+    const char *wrong = s_holds_core (config, join->node)
+                            ? "that is the name of the node with the core: take another"
+                        : broker ? argos_join_wrong (join)
+                                 : "argos.yaml binds no tcp address that others can reach: name it "
+                                   "with --broker";
     argos_config_destroy (&config);
     if (wrong)
         snprintf (self->reason, sizeof self->reason, "%s", wrong);

@@ -7,6 +7,7 @@
 
 #include "argos_config.h"
 #include "argos_key_record.h"
+#include "argos_node.h"
 
 #include <jansson.h>
 #include <sodium.h>
@@ -42,6 +43,8 @@ argos_join_wrong (const argos_join_t *self)
     if (!argos_config_node_name (self->node) || !argos_key_name_valid (self->node))
         return "a node has a name of 1 to 31 of a-z 0-9 _ -, a letter first, and not that of an "
                "actor";
+    if (strcmp (self->node, ARGOS_NODE_CORE) == 0)
+        return "that is the name of the node with the core: take another";
     if (strncmp (self->broker, "tcp://", 6) != 0 || !argos_config_endpoint (self->broker, false))
         return "the broker is at tcp://host:port";
     if (!s_are_actors (self->actors))

@@ -226,3 +226,12 @@ def test_a_node_says_where_its_core_is(core):
         node.process.kill()
         node.process.wait(DEADLINE_S)
     assert "start argosd" in argos(other, "status").stderr, "what is left in the lock of one that was killed is not believed"
+
+
+@pytest.mark.parametrize("home_node, names", [("core", ["core"]), ("hearth", ["hearth", "core"])])
+def test_the_name_of_the_node_with_the_core_is_no_other_nodes(core, home_node, names):
+    (core.home / "argos.yaml").write_text(f"nodes: {{{home_node}: {{actors: [core, gateway], bind: [ipc, \"{core.tcp}\"]}}}}\n")
+    for name in names:
+        added = argos(core.home, "node", "add", name, "--actors", "tools")
+        assert added.returncode == 2 and added.stdout == "" and "the node with the core" in added.stderr, added.stderr
+    assert not list(core.home.glob("keys/*")), "nothing was made"
