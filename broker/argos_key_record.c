@@ -29,6 +29,13 @@ argos_key_name_valid (const char *text)
            strcmp (text, "cmd") != 0 && strcmp (text, "cli") != 0; //  `argos` itself is cmd.PID
 }
 
+bool
+argos_key_platform_valid (const char *text)
+{
+    size_t size = strspn (text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return size >= 2 && size <= 32 && !text[size] && *text >= 'a' && *text <= 'z';
+}
+
 //  Copies a string member that fits. Returns false when it is wrong; absent is "" unless needed.
 
 static bool

@@ -18,6 +18,9 @@
 #define ARGOS_KEY_FOLDER "keys"  //  In the home
 #define ARGOS_KEY_NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789._-"
 
+//  What a name of a platform has
+#define ARGOS_PLATFORM_RULE "2 to 32 of a-z 0-9 _, a letter first"
+
 typedef struct {
     char name[ARGOS_NAME_MAX + 1];         //  Name of the key
     char role[ARGOS_NAME_MAX + 1];         //  Its role
@@ -32,6 +35,10 @@ typedef struct {
 //  Whether text may be the name of a key: 1 to 48 of a-z 0-9 . _ -, beginning with a letter, no
 //  last part of digits only (that is an instance number), and no name of an actor of the core.
 bool argos_key_name_valid (const char *text);
+
+//  Whether text may be the name of a platform, as the schemas want it in each message. A record
+//  that is older than this rule may hold another.
+bool argos_key_platform_valid (const char *text);
 
 //  Reads a record, from the file NAME.pub in the folder (a descriptor) or from JSON text. Returns
 //  0, or -1 when it can't be read, belongs to another user, can be written by others, or is not of

@@ -3,6 +3,7 @@
 //  Runs the cases of argosd_check_cases.c against a program, each with a fake core of its own, and
 //  tells a verdict for each. Needs no daemon. Exit code 0: every case that was run has passed.
 
+#include "argos_key_record.h"
 #include "argosd_check.h"
 #include "argosd_host.h"
 
@@ -52,6 +53,10 @@ s_read_options (const argos_cli_t *cli, check_options_t *self, int argc, char **
         }
         else
             self->target = argv[i];
+    }
+    if (self->platform && !argos_key_platform_valid (self->platform)) {
+        argos_cli_usage (cli, "adapter-check --platform has " ARGOS_PLATFORM_RULE);
+        return false;
     }
     if (!self->target)
         argos_cli_usage (cli, "adapter-check needs a command (in quotes) or an endpoint");

@@ -8,6 +8,7 @@
 
 #include "argos_errors.h"
 #include "argos_header.h"
+#include "argos_key_record.h"
 #include "argos_node.h"
 
 #include <stdio.h>
@@ -335,9 +336,8 @@ s_read_adapter (
     json_t *env = json_object_get (value, "env");
     const char *member;
     const json_t *item;
-    if (!s_is_name (platform, 32))
-        s_wrong (
-            check, "adapters", platform, NULL, "a platform: a-z, 0-9, _, at most 32 characters");
+    if (!argos_key_platform_valid (platform))
+        s_wrong (check, "adapters", platform, NULL, "a platform of " ARGOS_PLATFORM_RULE);
     json_object_foreach (value, member, item)
         if (strcmp (member, "command") != 0 && strcmp (member, "account") != 0 &&
             strcmp (member, "env") != 0)

@@ -176,9 +176,8 @@ s_wrong (int folder, const argos_keys_new_t *wanted)
                "operator)";
     if (!argos_name_valid (wanted->role) || strlen (wanted->role) > 32)
         return "a role has a name of a-z 0-9 _ -";
-    if (strspn (platform, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen (platform) ||
-        strlen (platform) > 32)
-        return "a platform has 1 to 32 of a-z 0-9 _";
+    if (*platform && !argos_key_platform_valid (platform))
+        return "a platform has " ARGOS_PLATFORM_RULE;
     if (strspn (account, ARGOS_KEY_NAME_CHARS) != strlen (account) ||
         strlen (account) > ARGOS_NAME_MAX)
         return "an account has 1 to 64 of a-z 0-9 . _ -";

@@ -50,7 +50,7 @@ argos_drain_free (argos_core_t *self)
         s_undrain (self, drained);
 }
 
-//  peer.drain: on needs a peer that is here, since a typo would wait for nobody; off always works.
+//  peer.drain: a name that nobody bears is a typo, but for one that was drained and has gone.
 
 void
 argos_drain_order (session_t *session, const argos_header_t *header, const json_t *body)
@@ -60,7 +60,7 @@ argos_drain_order (session_t *session, const argos_header_t *header, const json_
     bool on = json_is_true (json_object_get (body, "on"));
     session_t *peer = argos_session_named (self, name);
     drained_t *drained = s_find (self, name);
-    if (on && !drained && !peer) {
+    if (!drained && !peer) {
         argos_core_refuse (
             self, session->conn, header->id, ARGOS_NO_PEER, "no such peer is here", -1, false);
         return;

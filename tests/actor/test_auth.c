@@ -269,6 +269,15 @@ test_names_and_keys_are_not_used_twice (void **state)
         rc = argos_keys_make (s_folder, &wanted, path, sizeof path, s_reason, sizeof s_reason);
         assert_int_equal (rc, -1);
     }
+    static const char *const platforms[] = { "x", "1x", "_a", "a-b", "Line",
+        "a23456789_123456789_123456789_123" };
+    wanted.name = "other";
+    for (size_t i = 0; i < sizeof platforms / sizeof *platforms; i++) {
+        wanted.platform = platforms[i]; //  No message may name it
+        rc = argos_keys_make (s_folder, &wanted, path, sizeof path, s_reason, sizeof s_reason);
+        assert_int_equal (rc, -1);
+        assert_string_equal (s_reason, "a platform has 2 to 32 of a-z 0-9 _, a letter first");
+    }
     assert_int_equal (argos_keys_revoke (s_folder, "late", 4, s_reason, sizeof s_reason), 0);
     assert_int_equal (argos_keys_revoke (s_folder, "never", 4, s_reason, sizeof s_reason), -1);
     json_t *list = argos_keys_list (s_folder, s_reason, sizeof s_reason);

@@ -152,7 +152,11 @@ def test_an_address_that_is_taken_is_the_reason(daemon):
     ("nodes: {a: {actors: [agent], broker: \"tcp://127.0.0.1:7420\"}}\n", "the actor core exactly once"),
     ("nodes: {core: {actors: [core]}, a: {actors: [agent]}}\n", "tcp://host:port of the core"),
     ("bind: [\"tcp://127.0.0.1\"]\n", "tcp://host:port"),
-    ("adapters: {Line: {command: [x]}}\n", "a platform"),
+    ("adapters: {Line: {command: [x]}}\n", "a platform of 2 to 32 of a-z 0-9 _, a letter first"),
+    ("adapters: {x: {command: [x]}}\n", "a platform of 2 to 32 of a-z 0-9 _, a letter first"),
+    ("adapters: {_a: {command: [x]}}\n", "a platform of 2 to 32"),
+    ("adapters: {a-b: {command: [x]}}\n", "a platform of 2 to 32"),
+    ("platforms: {x: {allow_bots: all}}\n", "platforms"),
     ("adapters: {line: {command: []}}\n", "a list of 1 to 64 words"),
     ("adapters: {line: {command: [x], colour: red}}\n", "one of command, account, env"),
 ])

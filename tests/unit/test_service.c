@@ -161,6 +161,13 @@ test_drain (void **state)
     s_ordered ("peer.drain", "{\"name\":\"one\",\"on\":false}");
     s_order ("peer.drain", "{\"name\":\"nobody\",\"on\":true}");
     core_expect_refused (OPERATOR, "o", "no_peer");
+    s_order ("peer.drain", "{\"name\":\"nobody\",\"on\":false}");
+    core_expect_refused (OPERATOR, "o", "no_peer");
+    s_ordered ("peer.drain", "{\"name\":\"two\",\"on\":true}");
+    core_send (4, "{\"type\":\"bye\"}", NULL);
+    s_ordered ("peer.drain", "{\"name\":\"two\",\"on\":false}"); //  It has gone
+    s_order ("peer.drain", "{\"name\":\"two\",\"on\":false}");
+    core_expect_refused (OPERATOR, "o", "no_peer");
 }
 
 static void
