@@ -10,15 +10,16 @@
 static const struct {
     const char *verb;  //  Second word
     int least, most;   //  Words behind it
+    bool apart;        //  It only reads, so that it may read another file: --file
     const char *wants; //  Those words
 } verbs[] = {
-    { "check", 0, 0, "no more words; --deep, --file FILE" },
-    { "backup", 0, 1, "at most the name of a file" },
-    { "restore", 1, 1, "the name of a backup" },
-    { "compact", 0, 0, "no more words" },
-    { "salvage", 0, 1, "at most the name of a new file; --file FILE" },
-    { "query", 1, 1, "one statement (in quotes); --file FILE" },
-    { "finish", 2, 2, "a copy and its name" },
+    { "check", 0, 0, true, "no more words; --deep, --file FILE" },
+    { "backup", 0, 1, false, "at most the name of a file" },
+    { "restore", 1, 1, false, "the name of a backup" },
+    { "compact", 0, 0, false, "no more words" },
+    { "salvage", 0, 1, true, "at most the name of a new file; --file FILE" },
+    { "query", 1, 1, true, "one statement (in quotes); --file FILE" },
+    { "finish", 2, 2, false, "a copy and its name" },
 };
 
 static int
@@ -49,6 +50,10 @@ argos_say_db_line (argos_cli_t *self, int argc, char **argv, argos_db_line_t *li
         int rc = s_words (self, argc, argv, line);
         if (rc == CLI_OK && (line->count < verbs[i].least || line->count > verbs[i].most))
             rc = argos_cli_usage (self, "db %s takes %s", line->verb, verbs[i].wants);
+        //  Who has --file works without the lock of the home
+        if (rc == CLI_OK && line->file && !verbs[i].apart)
+            rc = argos_cli_usage (
+                self, "db %s has no --file: it works on the database of the home", line->verb);
         return rc;
     }
     return argos_cli_usage (self, "db check, backup, restore, salvage, compact or query");

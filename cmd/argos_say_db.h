@@ -15,7 +15,7 @@ typedef struct {
     const char *verb;     //  check, backup, ...; finish is argosd's own
     const char *words[2]; //  What follows
     int count;            //  How many
-    const char *file;     //  --file, NULL = the database
+    const char *file;     //  --file of a verb that only reads, NULL = the database
     bool deep;            //  --deep
 } argos_db_line_t;
 

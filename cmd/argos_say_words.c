@@ -167,7 +167,7 @@ static const argos_say_words_t s_rows[] = {
       "argos db query SQL [--file F]       ask a snapshot of it; or a backup\n",
       "\n"
       "  --deep                of check: compare the indexes with the rows\n"
-      "  --file F              this file instead of the database of the home\n"
+      "  --file F              of check, query and salvage: this file instead of the database of the home\n"
       "\n"
       "For example:\n"
       "  argos db backup                                           a dated copy in the home\n"

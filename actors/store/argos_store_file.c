@@ -32,17 +32,27 @@ s_problem (char *reason, const char *what, const char *path, sqlite3 *db)
     return -1;
 }
 
-//  Opens a file for itself alone; with its log, which is copied into it.
+//  Opens a file for itself alone; with its log, which is copied into it. Returns SQLITE_OK, or why
+//  not; *ret_db is to be closed in any case.
+
+static int
+s_open_alone (const char *path, sqlite3 **ret_db)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2 (path, ret_db, flags, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec (*ret_db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF;",
+            NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec (*ret_db, "SELECT count (*) FROM sqlite_schema", NULL, NULL, NULL);
+    return rc;
+}
 
 static sqlite3 *
 s_open (const char *path, char *reason)
 {
     sqlite3 *db = NULL;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    if (sqlite3_open_v2 (path, &db, flags, NULL) == SQLITE_OK &&
-        sqlite3_exec (db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF;", NULL,
-            NULL, NULL) == SQLITE_OK &&
-        sqlite3_exec (db, "SELECT count (*) FROM sqlite_schema", NULL, NULL, NULL) == SQLITE_OK)
+    if (s_open_alone (path, &db) == SQLITE_OK)
         return db;
     s_problem (reason, "can't open", path, db);
     sqlite3_close (db);
@@ -424,15 +434,21 @@ s_aside (const char *path, int64_t now)
 }
 
 //  The file at path gets a second name; where a file can have one only, it is that one. What is in
-//  its log is brought into it first, if that is possible. Returns 0 or -1.
+//  its log is brought into it first, if that is possible: a damaged file goes as it is. One that
+//  somebody else has open stays, as he would go on writing to it. Returns 0 or -1.
 
 static int
 s_set_aside (const char *path, const char *aside, char *reason)
 {
-    sqlite3 *db = s_open (path, reason);
-    if (db)
+    sqlite3 *db = NULL;
+    int code = s_open_alone (path, &db);
+    if (code == SQLITE_OK)
         sqlite3_wal_checkpoint_v2 (db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_close (db);
+    if ((code & 0xff) == SQLITE_BUSY) {
+        snprintf (reason, REASON, "%.400s is in use by another process", path);
+        return -1;
+    }
     if (link (path, aside) == 0 || (errno != EEXIST && rename (path, aside) == 0))
         return 0;
     snprintf (reason, REASON, "can't set %.300s aside as %.150s", path, aside);

@@ -239,6 +239,25 @@ where_no_database_is (void **state)
     s_end (kit, backup, NULL);
 }
 
+//  Whoever has it open would go on writing to a file that is the database no longer.
+
+static void
+one_in_use_stays (void **state)
+{
+    (void) state;
+    char backup[128], *aside = NULL;
+    kit_t *kit = s_kit (backup);
+    kit_reopen (kit);
+    assert_int_equal (s_restore (kit, backup, &aside), -1);
+    assert_null (aside);
+    assert_int_equal (s_seen.placed, 0);
+    says_write (kit, "session.create", "{'id':'later'}");
+    argos_store_destroy (&kit->store);
+    kit_reopen (kit);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions WHERE id <> 'new'"), 2);
+    s_end (kit, backup, NULL);
+}
+
 int
 main (void)
 {
@@ -247,6 +266,7 @@ main (void)
         cmocka_unit_test (an_old_log_is_never_beside_the_new_one),
         cmocka_unit_test (what_fails_leaves_all_as_it_was),
         cmocka_unit_test (where_no_database_is),
+        cmocka_unit_test (one_in_use_stays),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

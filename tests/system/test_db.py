@@ -161,6 +161,26 @@ def test_a_file_elsewhere_and_the_line(argosd, tmp_path):
     assert argos(argosd.home / "nowhere", "db", "check").returncode == 1
 
 
+@pytest.mark.parametrize("running", [True, False])
+def test_only_what_reads_takes_a_file_elsewhere(argosd, tmp_path, running):
+    """--file works without the lock of the home, so it can't be had where the database of the home is changed or copied."""
+    talk(argosd, "one", "kept")
+    target = tmp_path / "copy.db"
+    ok(argosd.home, "backup", str(target))
+    talk(argosd, "two", "later")
+    if not running:
+        argosd.stop()
+    files = {path.name: path.stat().st_ino for path in argosd.home.iterdir()}
+    for line in [["restore", str(target)], ["compact"], ["backup", str(tmp_path / "other.db")], ["finish", str(target), "x"]]:
+        for program in ["argos", "argosd"]:
+            result = subprocess.run([BUILD / program, "db", *line, "--file", target, "--home", argosd.home], capture_output=True, text=True,
+                                    timeout=60)
+            assert result.returncode == 2 and "no --file" in result.stderr, result
+    assert {path.name: path.stat().st_ino for path in argosd.home.iterdir()} == files
+    assert list(tmp_path.iterdir()) == [target]
+    assert titles(argosd.home) == ["kept", "later"]
+
+
 def test_progress_is_shown_on_a_terminal(argosd):
     leader, terminal = pty.openpty()
     with subprocess.Popen([BUILD / "argos", "--home", argosd.home, "db", "backup"], stdout=subprocess.DEVNULL,
