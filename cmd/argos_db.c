@@ -51,7 +51,7 @@ s_copy (argos_cli_t *self, const char *what, const char *name)
 static int
 s_look (argos_cli_t *self, const argos_db_line_t *line)
 {
-    char name[64], word[] = "db", verb[16], option[] = "--file", deep[] = "--deep";
+    char name[64], word[] = "db", verb[16], option[] = "--look", deep[] = "--deep";
     char *words[8] = { word, verb };
     int count = 2;
     if (argos_say_db_name ("look", name, sizeof name) != 0)

@@ -30,6 +30,10 @@ s_words (argos_cli_t *self, int argc, char **argv, argos_db_line_t *line)
             line->deep = true;
         else if (strcmp (argv[i], "--file") == 0 && i + 1 < argc)
             line->file = argv[++i];
+        else if (strcmp (argv[i], "--look") == 0 && i + 1 < argc) {
+            line->file = argv[++i];
+            line->own = true;
+        }
         else if (strncmp (argv[i], "--", 2) == 0)
             return argos_cli_usage (self, "db has no option %s, or it needs a word", argv[i]);
         else if (line->count == 2)

@@ -16,6 +16,7 @@ typedef struct {
     const char *words[2]; //  What follows
     int count;            //  How many
     const char *file;     //  --file of a verb that only reads, NULL = the database
+    bool own;             //  The file is a copy that was made for this: --look, argosd's own
     bool deep;            //  --deep
 } argos_db_line_t;
 

@@ -2,10 +2,12 @@
 //  looks at copies.
 //
 //  Invariant: the database itself is touched only under the lock of the home; what is looked at is
-//  a copy. A backup gets its name when it is on the disk and has been checked.
+//  a copy. A file that somebody names is only read, and nothing is made beside it. A backup gets
+//  its name when it is on the disk and has been checked.
 
 #include "argos_say_db.h"
 #include "argos_store_file.h"
+#include "argos_store_scratch.h"
 #include "argosd_home.h"
 #include "argosd_host.h"
 
@@ -58,6 +60,40 @@ s_in_backups (self_t *self, const char *prefix, char *path, size_t size)
     return -1;
 }
 
+//  What is to be read of a file that somebody names: that file; or, when it has a log or would be
+//  written to (copied), a copy in HOME/backups that stands alone, whose name is in copy. NULL with
+//  a reason.
+
+static const char *
+s_foreign (self_t *self, const char *file, bool copied, char copy[static PATH_MAX])
+{
+    *copy = 0;
+    if (argos_store_scratch_in_use (file, self->reason))
+        return NULL;
+    if (!copied && !argos_store_scratch_needed (file))
+        return file;
+    if (s_in_backups (self, "look", copy, PATH_MAX) != 0) {
+        snprintf (self->reason, sizeof self->reason,
+            "to read %.200s a copy is needed, for which %.200s/" DB_FOLDER " can't be used", file,
+            self->cli->home);
+        *copy = 0;
+        return NULL;
+    }
+    if (argos_store_scratch_make (file, copy, false, self->reason) != 0 ||
+        argos_store_file_settle (copy, self->reason) != 0)
+        return NULL;
+    return copy;
+}
+
+//  The copy goes, if one was made.
+
+static void
+s_drop (const char *copy)
+{
+    if (*copy)
+        argos_store_scratch_remove (copy);
+}
+
 //  ------------------------------------------------------------------------------------------------
 
 static void
@@ -67,15 +103,17 @@ s_finding (void *arg, const char *finding)
     json_array_append_new (((self_t *) arg)->findings, text ? text : json_string ("?"));
 }
 
+//  Says what is found in the file at path, by what is read for it.
+
 static int
-s_check_file (self_t *self, const char *path, bool own, bool deep)
+s_check_file (self_t *self, const char *path, const char *read, bool own, bool deep)
 {
     int64_t schema = 0;
     struct stat info;
     json_t *finding;
     size_t index;
     self->findings = json_array ();
-    int count = argos_store_file_check (path, own, deep, s_finding, self, &schema, self->reason);
+    int count = argos_store_file_check (read, own, deep, s_finding, self, &schema, self->reason);
     int64_t bytes = stat (path, &info) == 0 ? info.st_size : 0;
     if (count < 0) {
         json_decref (self->findings);
@@ -97,7 +135,13 @@ s_check_file (self_t *self, const char *path, bool own, bool deep)
 static int
 s_check (self_t *self, const argos_db_line_t *line)
 {
-    return s_check_file (self, line->file ? line->file : self->path, !line->file, line->deep);
+    char copy[PATH_MAX] = "";
+    const char *path = line->file ? line->file : self->path, *read = path;
+    if (line->file && !line->own)
+        read = s_foreign (self, path, line->deep, copy);
+    int rc = read ? s_check_file (self, path, read, !line->file, line->deep) : s_fail (self);
+    s_drop (copy);
+    return rc;
 }
 
 //  A new file gets its name: on the disk, without a finding, and then renamed; over the border of a
@@ -220,6 +264,8 @@ s_salvage (self_t *self, const argos_db_line_t *line)
     self->what = "salvage";
     if (s_new_file (self, line, "salvaged", target, part) != 0)
         return argos_cli_error (self->cli, CLI_FAILED, "conflict", "%s", self->reason);
+    if (line->file && argos_store_scratch_in_use (line->file, self->reason))
+        return s_fail (self);
     self->tables = json_array ();
     int rc = argos_store_file_salvage (
         line->file ? line->file : self->path, part, s_progress, self, s_salvaged, self->reason);
@@ -279,19 +325,28 @@ s_row (void *arg, json_t *row)
     putchar ('\n');
 }
 
+//  The copy of the database that a query asks. NULL with a reason.
+
+static const char *
+s_snapshot (self_t *self, char copy[static PATH_MAX])
+{
+    self->what = "snapshot";
+    if (s_in_backups (self, "look", copy, PATH_MAX) == 0 &&
+        argos_store_file_copy (self->path, copy, s_progress, self, self->reason) == 0)
+        return copy;
+    *copy = 0;
+    return NULL;
+}
+
 static int
 s_query (self_t *self, const argos_db_line_t *line)
 {
-    char copy[PATH_MAX];
-    self->what = "snapshot";
-    if (!line->file &&
-        (s_in_backups (self, "look", copy, sizeof copy) != 0 ||
-            argos_store_file_copy (self->path, copy, s_progress, self, self->reason) != 0))
-        return s_fail (self);
-    int rc = argos_store_file_query (
-        line->file ? line->file : copy, line->words[0], s_row, self, self->reason);
-    if (!line->file)
-        unlink (copy);
+    char copy[PATH_MAX] = "";
+    const char *read = line->own    ? line->file
+                       : line->file ? s_foreign (self, line->file, false, copy)
+                                    : s_snapshot (self, copy);
+    int rc = read ? argos_store_file_query (read, line->words[0], s_row, self, self->reason) : -1;
+    s_drop (copy);
     return rc == 0 ? CLI_OK : s_fail (self);
 }
 
@@ -313,13 +368,17 @@ s_compact (self_t *self, const argos_db_line_t *line)
 static int
 s_restore (self_t *self, const argos_db_line_t *line)
 {
-    char *aside = NULL;
+    char *aside = NULL, copy[PATH_MAX] = "";
     struct timespec now;
     clock_gettime (CLOCK_REALTIME, &now);
     self->what = "restore";
-    if (argos_store_file_restore (line->words[0], self->path,
-            (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000, s_progress, self, &aside,
-            self->reason) != 0)
+    const char *read = s_foreign (self, line->words[0], false, copy);
+    int rc = read ? argos_store_file_restore (read, self->path,
+                        (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000, s_progress, self,
+                        &aside, self->reason)
+                  : -1;
+    s_drop (copy);
+    if (rc != 0)
         return s_fail (self);
     if (self->cli->json)
         argos_cli_print (json_pack ("{s:s, s:s?}", "restored", line->words[0], "aside", aside));

@@ -8,6 +8,7 @@
 #include "argos_store_file.h"
 
 #include "argos_store_priv.h"
+#include "argos_store_scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,12 +77,16 @@ argos_store_uri (const char *path, const char *options)
     return uri;
 }
 
-//  Opens a copy that nobody writes to, to look at it.
+//  Opens a copy that nobody writes to, to look at it. So a log is not read, and may not be there.
 
 static sqlite3 *
 s_look (const char *path, char *reason)
 {
     sqlite3 *db = NULL;
+    if (argos_store_scratch_needed (path)) {
+        snprintf (reason, REASON, "%.400s is not whole without the log beside it", path);
+        return NULL;
+    }
     char *uri = argos_store_uri (path, "?immutable=1");
     int flags =
         SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;

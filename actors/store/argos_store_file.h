@@ -1,7 +1,8 @@
 //  argos_store_file - database files that nobody serves: copying, checking, asking, restoring.
 //
 //  For the commands of `argos`: they work on copies, or on the file itself while the caller holds
-//  the lock of the home. No process that has a store open may use the same file here.
+//  the lock of the home. No process that has a store open may use the same file here. What is said
+//  to be a copy has no log beside it; one that has is refused (argos_store_scratch makes it whole).
 
 #ifndef ARGOS_STORE_FILE_H
 #define ARGOS_STORE_FILE_H

@@ -11,20 +11,17 @@
 #include "argos_store_file.h"
 #include "argos_store_hermes_map.h"
 #include "argos_store_priv.h"
+#include "argos_store_scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define REASON ARGOS_STORE_HERMES_REASON
-#define SQL_MAX 4096    //  Bytes of a statement that is put together
-#define COPY_SIZE 65536 //  Bytes of a piece of a copy
-#define USAGE_MAX 64    //  Lines of usage of a session
+#define SQL_MAX 4096 //  Bytes of a statement that is put together
+#define USAGE_MAX 64 //  Lines of usage of a session
 
 typedef struct {
     sqlite3 *db;                         //  The file, or its copy
@@ -60,74 +57,6 @@ s_skip (hermes_t *self, const char *what, const char *id, const char *why)
 
 //  ------------------------------------------------------------------------------------------------
 //  The file
-
-//  Whether a process has it open: a connection holds a lock for as long as it is in WAL.
-
-static bool
-s_in_use (const char *path, long *ret_pid)
-{
-    int fd = open (path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        fd = open (path, O_RDONLY | O_CLOEXEC);
-    //  The bytes at which SQLite locks, behind the first GiB. Of a file that we may not write only
-    //  those who write can be seen
-    struct flock lock = { .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512 };
-    lock.l_type = fd >= 0 && (fcntl (fd, F_GETFL) & O_ACCMODE) == O_RDWR ? F_WRLCK : F_RDLCK;
-    bool used = fd >= 0 && fcntl (fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    if (fd >= 0)
-        close (fd);
-    *ret_pid = used ? (long) lock.l_pid : 0;
-    return used;
-}
-
-static int
-s_copy (const char *from, const char *to)
-{
-    char bytes[COPY_SIZE];
-    ssize_t size = -1;
-    int source = open (from, O_RDONLY | O_CLOEXEC);
-    int target = open (to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    while (source >= 0 && target >= 0 && (size = read (source, bytes, sizeof bytes)) > 0)
-        if (write (target, bytes, (size_t) size) != size)
-            size = -1;
-    if (source >= 0)
-        close (source);
-    if (target >= 0)
-        close (target);
-    return size == 0 ? 0 : -1;
-}
-
-//  Brings a log that nobody has into a copy. Returns whether there is a copy now, or -1.
-
-static int
-s_with_log (const char *path, const char *scratch, char *reason)
-{
-    static const char *const suffixes[] = { "-wal", "-journal" };
-    struct stat info;
-    int made = 0;
-    for (size_t i = 0; i < 2 && made >= 0; i++) {
-        char *log = argos_store_file_beside (path, suffixes[i]),
-             *copied = argos_store_file_beside (scratch, suffixes[i]);
-        if (stat (log, &info) == 0 && info.st_size > 0)
-            made = s_copy (path, scratch) == 0 && s_copy (log, copied) == 0 ? 1 : -1;
-        free (log);
-        free (copied);
-    }
-    if (made < 0)
-        snprintf (reason, REASON, "can't copy %.300s: %s", path, strerror (errno));
-    return made;
-}
-
-static void
-s_remove (const char *scratch)
-{
-    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *name = argos_store_file_beside (scratch, suffixes[i]);
-        unlink (name);
-        free (name);
-    }
-}
 
 static int
 s_open (hermes_t *self, const char *path, bool copy)
@@ -478,24 +407,24 @@ argos_store_hermes_read (const char *given, const char *scratch, argos_store_her
     void *arg, argos_store_hermes_report_t *report, char *reason)
 {
     hermes_t self = { .line = line, .arg = arg, .report = report, .reason = reason };
-    long pid;
     memset (report, 0, sizeof *report);
     //  A log is beside the file itself, not beside a link to it
     char *path = realpath (given, NULL);
-    int copy = -1;
+    bool copy = false;
+    int rc = -1;
     if (!path || access (path, R_OK) != 0)
         snprintf (reason, REASON, "%.400s: %s", given, strerror (errno));
-    else if (s_in_use (path, &pid))
-        snprintf (reason, REASON,
-            "%.300s is in use by process %ld: stop it, or name a copy of the file", given, pid);
-    else
-        copy = s_with_log (path, scratch, reason);
-    int rc = copy < 0 ? -1 : s_open (&self, copy ? scratch : path, copy != 0);
+    else if (!argos_store_scratch_in_use (path, reason)) {
+        copy = argos_store_scratch_needed (path);
+        rc = copy ? argos_store_scratch_make (path, scratch, false, reason) : 0;
+    }
+    if (rc == 0)
+        rc = s_open (&self, copy ? scratch : path, copy);
     if (rc == 0)
         rc = s_read (&self, path, given);
     sqlite3_close (self.db);
     if (copy)
-        s_remove (scratch);
+        argos_store_scratch_remove (scratch);
     free (path);
     return rc;
 }

@@ -12,16 +12,14 @@
 
 #include "argos_embedded.h"
 #include "argos_store_priv.h"
+#include "argos_store_scratch.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define REASON ARGOS_STORE_FILE_REASON
-#define PIECE 4096         //  Bytes of a piece of the file: one that can't be read becomes zeros
 #define PROBES_MAX 1000000 //  Numbers tried in a hole
 #define PROGRESS_ROWS 1024 //  Rows between two words on how far it is
 
@@ -47,73 +45,14 @@ typedef struct {
 //  ------------------------------------------------------------------------------------------------
 //  The copy that is worked on
 
-//  A piece of a file. What the disk can't read becomes zeros. Returns its bytes, 0 at the end, -1
-//  with errno.
-
-static ssize_t
-s_read_piece (int fd, char bytes[static PIECE], off_t at)
-{
-    ssize_t size = pread (fd, bytes, PIECE, at);
-    if (size >= 0 || errno != EIO)
-        return size;
-    memset (bytes, 0, PIECE);
-    return PIECE;
-}
-
-//  Copies the bytes of a file. Returns 0; 1 when there is none; -1 with errno.
-
-static int
-s_copy_bytes (const char *from, const char *to)
-{
-    char bytes[PIECE];
-    ssize_t size = -1;
-    int source = open (from, O_RDONLY | O_CLOEXEC);
-    if (source < 0)
-        return errno == ENOENT ? 1 : -1;
-    off_t end = lseek (source, 0, SEEK_END);
-    int target = open (to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    for (off_t at = 0; target >= 0 && (size = at < end ? s_read_piece (source, bytes, at) : 0) > 0;
-         at += size)
-        if (write (target, bytes, (size_t) size) != size) {
-            size = -1;
-            break;
-        }
-    int problem = errno;
-    close (source);
-    if (target >= 0)
-        close (target);
-    errno = problem;
-    return target >= 0 && size == 0 ? 0 : -1;
-}
-
-static void
-s_remove (const char *path)
-{
-    char *log = argos_store_file_beside (path, "-wal");
-    unlink (log);
-    unlink (path);
-    free (log);
-}
-
 //  Opens a copy of the damaged file. NULL with a sentence in reason.
 
 static sqlite3 *
 s_open_source (const char *from, const char *work, char *reason)
 {
     sqlite3 *db = NULL;
-    char *real = realpath (from, NULL); //  A log is beside the file itself, not beside a link to it
-    char *log = argos_store_file_beside (real ? real : from, "-wal");
-    char *copied = argos_store_file_beside (work, "-wal");
-    int rc = s_copy_bytes (from, work);
-    if (rc == 0 && s_copy_bytes (log, copied) < 0)
-        rc = -1;
-    free (real);
-    free (log);
-    free (copied);
-    if (rc != 0) {
-        snprintf (reason, REASON, "can't copy %.300s: %.120s", from, strerror (errno));
+    if (argos_store_scratch_make (from, work, true, reason) != 0)
         return NULL;
-    }
     //  With a schema that may be written, what is wrong in it hides only what it says
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     if (sqlite3_open_v2 (work, &db, flags, NULL) == SQLITE_OK &&
@@ -461,7 +400,7 @@ argos_store_file_salvage (const char *from, const char *to, argos_store_file_pro
     }
     sqlite3_close (self.source);
     sqlite3_close (self.target);
-    s_remove (work);
+    argos_store_scratch_remove (work);
     free (work);
     if (rc != 0)
         unlink (to);

@@ -181,6 +181,64 @@ def test_only_what_reads_takes_a_file_elsewhere(argosd, tmp_path, running):
     assert titles(argosd.home) == ["kept", "later"]
 
 
+def snapshot(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def assert_read(home, path, expected):
+    """Each verb that reads a file sees those sessions in it, and neither changes it nor leaves anything, there or in the home."""
+    before = snapshot(path.parent)
+    sql = "SELECT title FROM sessions ORDER BY title"
+    assert [row["title"] for row in ok(home, "query", sql, "--file", str(path))] == expected
+    for deep in [[], ["--deep"]]:
+        assert ok(home, "check", *deep, "--file", str(path))[0] == {
+            "ok": True, "findings": [], "schema": ok(home, "check", "--file", str(path))[0]["schema"], "bytes": path.stat().st_size}
+    salvaged = ok(home, "salvage", "--file", str(path))[0]
+    assert [row["title"] for row in ok(home, "query", sql, "--file", salvaged["salvaged"])] == expected
+    os.unlink(salvaged["salvaged"])
+    assert ok(home, "restore", str(path))[0]["restored"] == str(path)
+    assert titles(home) == expected
+    assert snapshot(path.parent) == before
+    assert list((home / "backups").iterdir()) == []
+
+
+def test_a_file_is_read_with_its_log(argosd, tmp_path):
+    """What was committed last is in the log when argosd was killed, or a program that writes to a backup: it is a part of the file."""
+    talk(argosd, "one", "first")
+    backup = ok(argosd.home, "backup", str(tmp_path / "backup.db"))[0]["backup"]
+    talk(argosd, "two", "second")
+    argosd.kill()
+    crashed, cut, link = tmp_path / "crashed", tmp_path / "cut", tmp_path / "link"
+    for folder in [crashed, cut, link]:
+        folder.mkdir()
+    for name in ["argos.db", "argos.db-wal"]:
+        shutil.copy(argosd.home / name, crashed / name)
+    assert (crashed / "argos.db-wal").stat().st_size > 0
+    (link / "other.db").symlink_to(crashed / "argos.db")
+    assert_read(argosd.home, crashed / "argos.db", ["first", "second"])
+    assert_read(argosd.home, link / "other.db", ["first", "second"])
+
+    with sqlite3.connect(backup, isolation_level=None) as writer:  # Its journal has what was there before
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute("BEGIN")
+        writer.execute("UPDATE sessions SET title = 'never'")
+        writer.execute("UPDATE messages SET content = hex(randomblob(20000))")
+        for suffix in ["", "-journal"]:  # By another process: to close a file is to give back all locks on it
+            subprocess.run(["cp", backup + suffix, cut / ("cut.db" + suffix)], check=True, timeout=60)
+        for line in [["check"], ["check", "--deep"], ["query", "SELECT 1"], ["salvage", str(tmp_path / "none.db")]]:
+            result = argos(argosd.home, "db", *line, "--file", backup)
+            assert result.returncode == 1 and "in use by process" in result.stderr
+        result = argos(argosd.home, "db", "restore", backup)
+        assert result.returncode == 1 and "in use by process" in result.stderr
+        writer.execute("ROLLBACK")
+    writer.close()
+    assert (cut / "cut.db-journal").read_bytes()[:8] == bytes.fromhex("d9d505f920a163d7")
+    assert_read(argosd.home, cut / "cut.db", ["first"])
+
+    result = argos(argosd.home / "nowhere", "db", "query", "SELECT 1", "--file", str(cut / "cut.db"))
+    assert result.returncode == 1 and "a copy is needed" in result.stderr
+
+
 def test_progress_is_shown_on_a_terminal(argosd):
     leader, terminal = pty.openpty()
     with subprocess.Popen([BUILD / "argos", "--home", argosd.home, "db", "backup"], stdout=subprocess.DEVNULL,

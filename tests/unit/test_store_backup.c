@@ -85,6 +85,38 @@ a_copy_has_all_that_was_committed_before_its_end (void **state)
     kit_free (kit);
 }
 
+//  Without its log it would lack what was committed last.
+
+static void
+a_file_with_a_log_is_no_copy (void **state)
+{
+    (void) state;
+    char reason[ARGOS_STORE_FILE_REASON], log[128], target[128], *aside = NULL;
+    int64_t count = 0, schema;
+    kit_t *kit = kit_new (true);
+    s_fill (kit, 0, 2);
+    argos_store_destroy (&kit->store);
+    snprintf (log, sizeof log, "%s-journal", kit->path);
+    snprintf (target, sizeof target, "%s/other.db", kit->dir);
+    for (int round = 0; round < 2; round++) {
+        FILE *file = fopen (log, "we");
+        assert_true (fputs (round ? "a log" : "", file) >= 0 && fclose (file) == 0);
+        int rc = round ? -1 : 0;
+        *reason = 0;
+        assert_int_equal (
+            argos_store_file_check (kit->path, false, false, s_ignore, NULL, &schema, reason), rc);
+        assert_int_equal (argos_store_file_query (kit->path, "SELECT count (*) AS n FROM sessions",
+                              s_count, &count, reason),
+            rc);
+        assert_int_equal (strstr (reason, "log") != NULL, round);
+    }
+    assert_int_equal (
+        argos_store_file_restore (kit->path, target, 1, NULL, NULL, &aside, reason), -1);
+    assert_int_not_equal (access (target, F_OK), 0);
+    unlink (log);
+    kit_free (kit);
+}
+
 static void
 one_copy_at_a_time (void **state)
 {
@@ -144,6 +176,7 @@ main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_copy_has_all_that_was_committed_before_its_end),
+        cmocka_unit_test (a_file_with_a_log_is_no_copy),
         cmocka_unit_test (one_copy_at_a_time),
         cmocka_unit_test (free_pages_are_given_back),
     };
