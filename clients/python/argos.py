@@ -188,8 +188,9 @@ class Peer:
     def __enter__(self):
         return self.connect()
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind, *_):
+        """A program that fails is not done with what it holds: no bye, so that it costs its leases a strike."""
+        self._leave(kind is None or issubclass(kind, (SystemExit, KeyboardInterrupt, GeneratorExit)))
 
     # -- The connection -------------------------------------------------------------------------
 
@@ -295,11 +296,15 @@ class Peer:
 
     def close(self):
         """Say bye: leases are freed without a strike. Messages that are not answered are given up."""
+        self._leave(True)
+
+    def _leave(self, bye):
         if self._socket is None:
             return
         if self._state == "ready":
             self._flush()
-            self._word("bye")
+            if bye:
+                self._word("bye")
         self._socket.close(500)
         _Context.drop()
         self._socket, self._state = None, "final"

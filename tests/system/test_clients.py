@@ -2,6 +2,7 @@
 
 And the sample worker and adapter of each language as they are, against the real daemon.
 """
+import contextlib
 import json
 import os
 import queue
@@ -412,6 +413,36 @@ def test_what_is_no_text_is_refused_and_the_peer_goes_on(argosd):
                     send()
                 assert refused.value.code == "invalid" and not refused.value.sent
         assert peer.request("actor:broker", "broker.status", {})["store"]
+
+
+@pytest.mark.parametrize("raised", [None, SystemExit, KeyboardInterrupt, ValueError, argos.Refused])
+def test_only_who_leaves_in_peace_says_bye(tmp_path, raised):
+    """A handler that raises has failed with its lease in hand: a bye would free it without a strike, for ever."""
+    core = Core(tmp_path / "core.sock")
+    gone, users = core.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED), argos._Context.users
+    peer = argos.Peer("echo", core.endpoint)
+    core.welcome()
+
+    def on_lease(lease):
+        if raised:
+            raise raised("a fault of its own")
+        peer.stop()
+
+    with contextlib.suppress(raised or StopIteration), peer:
+        peer.serve("echo", on_lease=on_lease)
+        core.expect("serve")
+        core.say("echo.job", {}, {"from": "client", "seq": 1, "lease": 11, "attempt": 1, "hops": 0, "cause": "", "at": 1},
+                 id="job", to="service:echo", key="a", durable=True)
+        peer.run()
+    peer.close()
+    assert argos._Context.users == users
+    assert gone.poll(DEADLINE_S * 1000), "it is still connected"
+    said = []
+    while core.socket.poll(0):
+        said.append(json.loads(core.socket.recv_multipart()[2])["type"])
+    assert ("bye" in said) == (raised not in (ValueError, argos.Refused)), said
+    core.socket.disable_monitor()
+    core.socket.close(0)
 
 
 def test_an_instance_that_is_superseded_ends(argosd, driver):
