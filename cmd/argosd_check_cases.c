@@ -15,6 +15,7 @@
 #define SLOW_MS 3000  //  A core that is slow to answer a commit
 #define DRAIN_MS 4000 //  Patience with four pings
 #define BIG_BYTES 262144
+#define DEEP_LEVELS 200000 //  No reader that calls itself goes so deep
 
 static bool
 s_is_adapter (const check_t *self)
@@ -373,12 +374,16 @@ s_slow (check_t *self)
 static int
 s_bad (check_t *self)
 {
+    static char deep[DEEP_LEVELS + 1];
     static const struct {
         const char *type, *body, *what; //  type NULL: the usual one
     } bad[] = {
         { "check.unknown", "{}", "a message of an unknown type" },
         { NULL, "{\"text\":", "a body that is no JSON" },
+        { NULL, "[]", "a body that is no object" },
+        { NULL, deep, "a body that is nested too deep" },
     };
+    memset (deep, '[', DEEP_LEVELS);
     if (argos_check_up (self) != 0)
         return -1;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -34,6 +34,7 @@ const BACKOFF_MAX_MS = 30000
 const BACKOFF_LEASE_MS = 2000
 const DEATHS_MAX = 3 // Starts of the core that end with one send unanswered
 const GIVE_UP_MS = 5000 // Pause before another attempt at what the core may have ended of
+const LEVELS_MAX = 1000 // Of a body; what is nested deeper could not be written again
 const REQUEST_MS = 30000
 const CONNECT_MS = 30000
 
@@ -68,9 +69,32 @@ function readKey (path) {
 }
 
 function encode (value, limit) {
-  const data = Buffer.from(JSON.stringify(value))
+  let text
+  try {
+    text = JSON.stringify(value)
+  } catch (error) { // Nested too deep, a circle, a BigInt
+    throw new Refused('invalid', error.message)
+  }
+  const data = Buffer.from(text)
   if (data.length > limit) throw new Refused('too_big', `${data.length} bytes; at most ${limit}`)
   return data
+}
+
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
+const isShallow = (value, left = LEVELS_MAX) => value === null || typeof value !== 'object' ||
+  (left > 0 && Object.values(value).every((each) => isShallow(each, left - 1)))
+const number = (value, none = 0) => Number.isSafeInteger(value) ? value : none
+const string = (value, none = '') => typeof value === 'string' ? value : none
+
+//  The object of a frame; null when it is none, or can't be read.
+function decode (frame) {
+  if (!frame.length) return {}
+  try {
+    const value = JSON.parse(frame)
+    return isObject(value) && (frame.length < 2 * LEVELS_MAX || isShallow(value)) ? value : null
+  } catch {
+    return null
+  }
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -472,28 +496,23 @@ export class Peer extends EventEmitter {
 
   _handle (message) {
     if (message.length !== 4 || message[0].toString() !== 'AR1' || this._state === 'final') return
-    const header = JSON.parse(message[1])
-    const meta = message[2].length ? JSON.parse(message[2]) : {}
-    let body = {}
-    try {
-      if (message[3].length) body = JSON.parse(message[3])
-    } catch {
-      body = null
-    }
+    const [header, meta, body] = message.slice(1).map(decode)
+    if (!header || !meta || typeof header.type !== 'string') return
     this._heard = now()
     const out = this._outs.get(header.re)
     if (meta.from !== undefined) {
       if (this._state === 'ready') this._message(header, meta, body, size(message) - 3, out)
-    } else if (words[header.type]) words[header.type].call(this, header, body ?? {}, out)
-    else if (out?.kind === 'request' && this._state === 'ready') this._answer(out, null, { type: header.type, body })
+    } else if (Object.hasOwn(words, header.type)) words[header.type].call(this, header, body ?? {}, out)
+    else if (out?.kind === 'request' && this._state === 'ready') this._replied(out, header.type, body)
     this._flush()
   }
 
   _onWelcome (header, body) {
     if (this._state !== 'hello' || header.re !== this._helloId) return
+    if (typeof body.store !== 'string' || !isObject(body.window) || !Array.isArray(body.leases ?? [])) return // No welcome of ours
     const newStore = this.store !== null && this.store !== body.store
     Object.assign(this, { store: body.store, _welcome: body, _backoff: 0, _answered: this._helloAt })
-    const states = new Map(newStore ? [] : (body.leases ?? []).map(({ seq, lease, state }) => [`${seq}/${lease}`, state]))
+    const states = new Map(newStore ? [] : (body.leases ?? []).filter(isObject).map(({ seq, lease, state }) => [`${seq}/${lease}`, state]))
     for (const lease of [...this._leases.values()]) {
       const state = states.get(`${lease.seq}/${lease.number}`)
       if (state === 'done' && lease.unanswered?.kind === 'done') this._answer(lease.unanswered, null, {})
@@ -501,7 +520,7 @@ export class Peer extends EventEmitter {
     }
     this._settle(body.boot)
     this._unsent = [...this._outs.values()]
-    this._window = [body.window.messages, body.window.bytes]
+    this._window = [number(body.window.messages), number(body.window.bytes)]
     this._used = [0, 0]
     this._got = [0, 0]
     this._granted = [CREDIT_MESSAGES, CREDIT_BYTES]
@@ -534,8 +553,8 @@ export class Peer extends EventEmitter {
   }
 
   _onRefused (header, body, out) {
-    const { code = 'internal', reason, part: index, sent } = body
-    const refused = new Refused(code, reason, index, sent)
+    const refused = refusal(body, body.sent === true)
+    const { code } = refused
     const lease = this._leases.get(header.seq)
     const toHello = header.re === this._helloId
     if ((code === 'superseded' && header.seq === undefined) || (toHello && ['denied', 'invalid'].includes(code))) this._over(refused)
@@ -554,8 +573,9 @@ export class Peer extends EventEmitter {
   _onEnd (header, body) {
     for (const [topic, read] of this._topics) {
       if (read.id !== header.re) continue
-      Object.assign(read, { last: Math.max(read.last, body.n), closed: read.closed || body.closed })
-      read.stream.put({ kind: 'end', topic, n: body.n, closed: body.closed })
+      const n = number(body.n, -1)
+      Object.assign(read, { last: Math.max(read.last, n), closed: read.closed || body.closed === true })
+      read.stream.put({ kind: 'end', topic, n, closed: body.closed === true })
       if (read.closed) read.stream.end()
     }
   }
@@ -574,16 +594,32 @@ export class Peer extends EventEmitter {
       const read = this._topics.get(topic)
       if (!read || meta.n <= read.last) return this._renew(bytes)
       Object.assign(read, { last: meta.n, closed: read.closed || header.last === true })
-      read.stream.put({ ...event, kind: 'entry', topic, bytes })
+      if (body) read.stream.put({ ...event, kind: 'entry', topic, bytes })
+      else this._renew(bytes)
       if (header.last) read.stream.end()
     } else if (re && !to.startsWith('service:') && type !== 'cancel') {
-      if (out?.kind !== 'request') return
-      if (type === 'error') this._answer(out, new Refused(body?.code ?? 'internal', body?.reason, -1, true))
-      else this._answer(out, null, { type, body })
-    } else if (to.startsWith('actor:')) {
+      if (out?.kind === 'request') this._replied(out, type, body)
+    } else if (!body) this._unreadable(event, to, bytes)
+    else if (to.startsWith('actor:')) {
       this._renew(bytes)
       if (!this.emit('request', { ...event, kind: re ? 'word' : 'request' }) && id && !re) this.refuse(event, 'unknown_type')
     } else this._tell(bare(to, 'service:'), { ...event, kind: re ? 'word' : 'request' })
+  }
+
+  //  A reply; one of type `error` is the refusal of the worker itself.
+  _replied (out, type, body) {
+    if (!body) this._answer(out, new Refused('invalid', 'the body of the reply is not a JSON object', -1, true))
+    else if (type === 'error') this._answer(out, refusal(body, true))
+    else this._answer(out, null, { type, body })
+  }
+
+  //  A request whose body is no object: its reader is spared that.
+  _unreadable (event, to, bytes) {
+    if (to.startsWith('actor:')) this._renew(bytes)
+    if (!event.id || event.re) return
+    try {
+      this.refuse(event, 'invalid', 'the body is not a JSON object')
+    } catch { /* too much is on its way */ }
   }
 
   _leased (event, meta, body) {
@@ -593,7 +629,7 @@ export class Peer extends EventEmitter {
     const service = bare(event.header.to, 'service:')
     const lease = new Lease(this, service, event.header, meta, body)
     this._leases.set(lease.seq, lease)
-    if (body === null || typeof body !== 'object') lease.release({ reject: 'invalid' })
+    if (!body) lease.release({ reject: 'invalid' })
     else if (!this._services.has(service)) lease.release({ clean: true })
     else this._tell(service, { ...event, kind: 'lease', lease })
   }
@@ -608,6 +644,9 @@ export class Peer extends EventEmitter {
   }
 }
 
+//  What the body of a `refused` or an `error` says.
+function refusal ({ code, reason, part: index }, sent) { return new Refused(string(code, 'internal'), string(reason), number(index, -1), sent) }
+
 function bare (address, prefix) { return address.startsWith(prefix) ? address.slice(prefix.length) : address }
 
 const words = {
@@ -618,7 +657,9 @@ const words = {
     if (out && out.kind !== 'request') this._answer(out, null, body)
   },
   pong ({ re }) { this._answered = Math.max(this._answered, Number(re) || 0) },
-  credit (header, body) { this._window = [Math.max(this._window[0], body.messages), Math.max(this._window[1], body.bytes)] }
+  credit (header, body) {
+    if (this._state === 'ready') this._window = [Math.max(this._window[0], number(body.messages)), Math.max(this._window[1], number(body.bytes))]
+  }
 }
 
 //  A peer that the broker has taken in. Rejects with Refused: `expired` when nobody answers there, or knows this key.

@@ -17,6 +17,7 @@ What is served or read without a handler is handed out by `next`. After a lost c
 fails with `gone` instead. docs/adapters.md is the guide, docs/protocol.md the wire.
 """
 import collections
+import contextlib
 import json
 import os
 import random
@@ -103,11 +104,20 @@ def part(kind, to, body=None, **header):
 def encode(value, limit):
     try:
         data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError as error:  # A lone surrogate (a file name, say), NaN: the broker would not take it either
+    except (ValueError, RecursionError) as error:  # A lone surrogate (a file name, say), NaN: the broker would not take it either
         raise Refused("invalid", str(error)) from None
     if len(data) > limit:
         raise Refused("too_big", f"{len(data)} bytes; at most {limit}")
     return data
+
+
+def decode(frame):
+    """The object of a frame; None when it is none, or can't be read (one that is nested too deep, say)."""
+    try:
+        value = json.loads(frame or b"{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def frames(header, body=None, parts=()):
@@ -118,6 +128,17 @@ def frames(header, body=None, parts=()):
     if len(parts) > PARTS_MAX or sum(map(len, data[4:])) > COMMIT_MAX:
         raise Refused("too_big", f"a commit has at most {PARTS_MAX} parts and {COMMIT_MAX} bytes")
     return data
+
+
+def _number(body, name, none=0):
+    value = body.get(name)
+    return value if type(value) is int else none
+
+
+def _refusal(body, sent):
+    """What the body of a `refused` or an `error` says."""
+    code, reason = (body.get(name) if isinstance(body.get(name), str) else none for name, none in (("code", "internal"), ("reason", "")))
+    return Refused(code, reason, _number(body, "part", -1), sent)
 
 
 def find_endpoint(home=None):
@@ -245,10 +266,16 @@ class Peer:
     def _welcome(self, header, body):
         if self._state != "hello" or header.get("re") != self._hello_id:
             return
+        try:
+            states = {(item["seq"], item["lease"]): item["state"] for item in body.get("leases", ())}
+            window = [int(body["window"][name]) for name in ("messages", "bytes")]
+            body = {**body, "store": str(body["store"]), **{name: int(body[name]) for name in ("boot", "lease_ms", "ping_ms")}}
+        except (KeyError, TypeError, ValueError):
+            return  # No welcome of ours
         new_store = self.store not in (None, body["store"])
         self.store, self.welcome, self._backoff = body["store"], body, 0.0
         self._heard = self._pinged = self._answered = time.monotonic()
-        states = {} if new_store else {(item["seq"], item["lease"]): item["state"] for item in body.get("leases", ())}
+        states = {} if new_store else states
         for lease in list(self._leases.values()):
             state, out = states.get((lease.seq, lease.number), "lost"), lease.unanswered
             if state == "done" and out and out.kind == DONE:
@@ -257,7 +284,7 @@ class Peer:
                 self._lose(lease, "fenced")
         self._settle(body["boot"])
         self._unsent = collections.deque(self._outs.values())
-        self._window = [body["window"]["messages"], body["window"]["bytes"]]
+        self._window = window
         self._used, self._got, self._granted = [0, 0], [0, 0], [CREDIT_MESSAGES, CREDIT_BYTES]
         self._state = "ready"
         self._word("credit", {"messages": CREDIT_MESSAGES, "bytes": CREDIT_BYTES})
@@ -493,10 +520,9 @@ class Peer:
     def _handle(self, message):
         if len(message) != 4 or message[0] != b"AR1":
             return
-        try:
-            header, meta, body = (json.loads(frame or b"{}") for frame in message[1:])
-        except ValueError:
-            header, meta, body = json.loads(message[1]), json.loads(message[2] or b"{}"), None
+        header, meta, body = map(decode, message[1:])
+        if header is None or meta is None or not isinstance(header.get("type"), str):
+            return
         self._heard = time.monotonic()
         kind, out = header["type"], self._outs.get(header.get("re", ""))
         if "from" not in meta:  # The broker's own word, or its answer to a request
@@ -504,7 +530,7 @@ class Peer:
             if word:
                 word(header, body or {}, out)
             elif out and out.kind == REQUEST and self._state == "ready":
-                self._answer(out, None, body, kind)
+                self._replied(out, body, kind)
         elif self._state == "ready":
             self._message(header, meta, body, sum(map(len, message)) - 3, out)
 
@@ -512,24 +538,27 @@ class Peer:
         self._welcome(header, body)
 
     def _on_pong(self, header, _, __):
-        self._answered = max(self._answered, float(header.get("re", 0)))
+        with contextlib.suppress(ValueError):
+            self._answered = max(self._answered, float(header.get("re", 0)))
 
     def _on_credit(self, _, body, __):
-        self._window = [max(self._window[0], body["messages"]), max(self._window[1], body["bytes"])]
+        if self._state == "ready":
+            self._window = [max(self._window[0], _number(body, "messages")), max(self._window[1], _number(body, "bytes"))]
 
     def _on_accepted(self, _, body, out):
         if out and out.kind != REQUEST:
             self._answer(out, None, body)
 
     def _on_end(self, header, body, _):
+        n = _number(body, "n", -1)
         for topic, read in self._topics.items():
             if read["id"] == header.get("re"):
-                read["last"], read["closed"] = max(read["last"], body["n"]), read["closed"] or body["closed"]
-                self._events.append(Event("end", header, {"topic": topic, "n": body["n"]}, body))
+                read["last"], read["closed"] = max(read["last"], n), read["closed"] or body.get("closed") is True
+                self._events.append(Event("end", header, {"topic": topic, "n": n}, body))
 
     def _on_refused(self, header, body, out):
-        code, answered = body.get("code", "internal"), header.get("re", "")
-        refused = Refused(code, body.get("reason", ""), body.get("part", -1), body.get("sent", False))
+        refused, answered = _refusal(body, body.get("sent", False)), header.get("re", "")
+        code = refused.code
         lease = self._leases.get(header.get("seq", 0))
         if (code == "superseded" and "seq" not in header) or (answered == self._hello_id and code in ("denied", "invalid")):
             self._over(refused)
@@ -570,19 +599,37 @@ class Peer:
             read = self._topics.get(meta["topic"].removeprefix("topic:"))
             if read and meta["n"] > read["last"]:
                 read["last"], read["closed"] = meta["n"], read["closed"] or header.get("last", False)
+            else:
+                read = None
+            if read and body is not None:
                 self._events.append(Event("entry", header, {**meta, "topic": meta["topic"].removeprefix("topic:")}, body))
                 self._events[-1].bytes = size
             else:
                 self._renew(size)
         elif header.get("re") and not header.get("to", "").startswith("service:") and header["type"] != "cancel":
             if out and out.kind == REQUEST:
-                error = header["type"] == "error"
-                refused = Refused(body.get("code", "internal"), body.get("reason", ""), sent=True) if error else None
-                self._answer(out, refused, body, header["type"])
+                self._replied(out, body, header["type"])
+        elif body is None:
+            self._unreadable(header, meta, size)
         else:
             event = Event("word" if header.get("re") else "request", header, meta, body)
             event.bytes = size if header.get("to", "").startswith("actor:") else 0
             self._events.append(event)
+
+    def _replied(self, out, body, kind):
+        """A reply; one of type `error` is the refusal of the worker itself."""
+        if body is None:
+            self._answer(out, Refused("invalid", "the body of the reply is not a JSON object", sent=True))
+        else:
+            self._answer(out, _refusal(body, True) if kind == "error" else None, body, kind)
+
+    def _unreadable(self, header, meta, size):
+        """A request whose body is no object: its handler is spared that."""
+        if header.get("to", "").startswith("actor:"):
+            self._renew(size)
+        if header.get("id") and not header.get("re"):
+            with contextlib.suppress(Refused):  # Too much is on its way
+                self.refuse(Event("request", header, meta, None), "invalid", "the body is not a JSON object")
 
     def _leased(self, header, meta, body):
         known = self._leases.get(meta["seq"])
@@ -593,7 +640,7 @@ class Peer:
         service = header["to"].removeprefix("service:")
         event = Event("lease", header, meta, body)
         event.lease = self._leases[meta["seq"]] = Lease(self, service, event)
-        if not isinstance(body, dict):
+        if body is None:
             event.lease.release(reject="invalid")
         elif service not in self._services:
             event.lease.release(clean=True)

@@ -355,7 +355,9 @@ class Core:
                 return header, json.loads(body or b"{}")
 
     def say(self, kind, body, meta=None, **header):
-        frames = [json.dumps(part).encode() if part is not None else b"" for part in ({"type": kind, **header}, meta, body)]
+        """A body of bytes goes out as it is."""
+        frames = [part if isinstance(part, bytes) else json.dumps(part).encode() if part is not None else b""
+                  for part in ({"type": kind, **header}, meta, body)]
         self.socket.send_multipart([self.route, b"AR1", *frames])
 
     def welcome(self, leases=()):
@@ -400,6 +402,51 @@ def test_what_the_core_dies_of_is_given_up(tmp_path, driver):
     peer.event("lost", seq=1)
     header, body = core.expect("release")
     assert header["lease"] == 11 and not body["clean"] and body["delay_ms"] > 0
+    core.socket.close(0)
+
+
+DEEP = b"[" * 200000  # More than a reader that calls itself can read
+
+
+@pytest.mark.parametrize("body", [DEEP, b'{"a":' * 100000 + b"1" + b"}" * 100000, b"[]", b"null", b"7", b'{"a":', b"\xff"],
+                         ids=["deep", "deep object", "array", "null", "number", "cut", "no text"])
+def test_no_body_ends_a_peer(tmp_path, driver, body):
+    """What others send is rejected, answered or left out; what was asked is answered; and the peer goes on."""
+    core = Core(tmp_path / "core.sock")
+    peer = driver(core.endpoint, "echo", welcome=False)
+    core.welcome()
+    peer.event("welcome")
+    meta = {"from": "client", "seq": 1, "lease": 11, "attempt": 1, "hops": 0, "cause": "", "at": 1}
+
+    # A leased message, and a request
+    peer.do("serve", service="echo", slots=4)
+    core.expect("serve")
+    core.say("x.job", body, meta, id="job", to="service:echo", key="a", durable=True)
+    header, said = core.expect("release")
+    assert (header["seq"], said.get("reject")) == (1, "invalid")
+    core.say("x.ask", body, {"from": "client", "at": 1}, id="ask-1", to="service:echo")
+    header, said = core.expect("error")
+    assert (header["re"], said["code"]) == ("ask-1", "invalid")
+
+    # An answer of a peer, of the store, and the refusal of a worker
+    for kind, source in (("x.reply", {"from": "client", "at": 1}), ("x.reply", None), ("error", {"from": "client", "at": 1})):
+        tag = peer.do("request", to="service:other", type="x.ask", body={}, timeout_ms=20000)
+        core.say(kind, body, source, re=core.expect("x.ask")[0]["id"], to="actor:echo")
+        assert peer.event("answer", tag=tag)["code"] == "invalid", (kind, source)
+
+    # An entry is left out, the next one is not; the words of the broker
+    peer.do("subscribe", topic="news", **{"from": 0})
+    asked = core.expect("subscribe")[0]["id"]
+    for kind, re in (("credit", None), ("accepted", None), ("pong", "no number"), ("refused", "no such"), ("end", asked)):
+        core.say(kind, body, **({"re": re} if re else {}))
+    for n, sent in ((1, body), (2, {"x": 1})):
+        core.say("x.entry", sent, {"from": "client", "topic": "news", "n": n, "at": 1, "kept": False}, to="topic:news")
+    entry = peer.event("entry")
+    assert (entry["n"], entry["body"]) == (2, {"x": 1})
+    tag = peer.do("send", to="service:echo", type="x.job", body={}, id="word", key="a")
+    core.say("refused", body, re=core.expect("x.job")[0]["id"])
+    assert peer.event("answer", tag=tag)["code"] == "internal"
+    assert peer.end() == 0
     core.socket.close(0)
 
 
