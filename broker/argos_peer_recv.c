@@ -9,6 +9,7 @@
 #include "argos_json.h"
 #include "argos_json_get.h"
 #include "argos_peer_priv.h"
+#include "argos_trie.h"
 
 #include "argos_schema.h"
 
@@ -280,6 +281,20 @@ s_handle_mail (argos_peer_t *self, incoming_t *msg)
         self->handlers.on_mail (self->handlers.ctx, &view);
 }
 
+//  Whether a pattern is read that the topic fits.
+
+static bool
+s_reads_pattern (const argos_peer_t *self, const char *topic)
+{
+    for (const peer_sub_t *sub = self->subs; sub; sub = sub->hh.next)
+        if (argos_trie_is_pattern (sub->topic) && argos_trie_fits (sub->topic, topic))
+            return true;
+    return false;
+}
+
+//  An entry is that of its topic, unless that one has had it; else of a pattern, which keeps no
+//  number, as the topics that fit it have their own.
+
 static void
 s_handle_entry (argos_peer_t *self, incoming_t *msg)
 {
@@ -287,10 +302,12 @@ s_handle_entry (argos_peer_t *self, incoming_t *msg)
     peer_sub_t *sub = NULL;
     HASH_FIND (hh, self->subs, topic, strlen (topic), sub);
     argos_peer_msg_t view = s_view (msg);
-    if (!sub || view.n <= sub->last)
+    if (sub && view.n > sub->last) {
+        sub->last = view.n;
+        sub->closed |= view.last;
+    }
+    else if (!s_reads_pattern (self, topic))
         return;
-    sub->last = view.n;
-    sub->closed |= view.last;
     if (msg->body && self->handlers.on_entry)
         self->handlers.on_entry (self->handlers.ctx, topic, &view);
 }

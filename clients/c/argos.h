@@ -167,7 +167,9 @@ argos_err_t argos_reply_to (
 //  NULL-terminated list. Said again after a reconnect.
 void argos_serve (argos_t *self, const char *service, int slots, const char *const *types);
 
-//  Read a topic from number `from`; after a reconnect it goes on behind the last entry seen.
+//  Read a topic from number `from`; after a reconnect it goes on behind the last entry seen. A
+//  pattern (`run.*`: one word, `run.>`: the rest) reads what is live of all topics that fit, from
+//  0; msg->topic says which, and what comes while there is no connection is missed.
 void argos_subscribe (argos_t *self, const char *topic, int64_t from);
 void argos_unsubscribe (argos_t *self, const char *topic);
 

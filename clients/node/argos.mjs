@@ -80,6 +80,16 @@ function encode (value, limit) {
   return data
 }
 
+const isPattern = (topic) => topic.split('.').some((segment) => segment === '*' || segment === '>')
+
+//  `*` is any one segment, `>` at the end one or more
+function fits (pattern, topic) {
+  const wanted = pattern.split('.')
+  let segments = topic.split('.')
+  if (wanted.at(-1) === '>' && segments.length >= wanted.length) segments = segments.slice(0, wanted.length - 1).concat('>')
+  return wanted.length === segments.length && wanted.every((want, index) => want === '*' || want === segments[index])
+}
+
 const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 const isShallow = (value, left = LEVELS_MAX) => value === null || typeof value !== 'object' ||
   (left > 0 && Object.values(value).every((each) => isShallow(each, left - 1)))
@@ -451,12 +461,13 @@ export class Peer extends EventEmitter {
 
   _sayServe (name) { this._word('serve', this._services.get(name).body, { id: `service:${name}` }) }
 
-  //  Read a topic from a number; leaving the loop ends it.
+  //  Read a topic from a number; leaving the loop ends it. A pattern ('run.*', 'run.>') reads what is live of all topics that fit; `topic` of
+  //  an entry says which. Of patterns that overlap the first has it.
   subscribe (topic, { from = 0 } = {}) {
     const name = bare(topic, 'topic:')
     this.unsubscribe(name)
     const stream = new Stream((event) => this._renew(event.bytes), () => this.unsubscribe(name))
-    this._topics.set(name, { stream, from, last: -1, closed: false, id: '' })
+    this._topics.set(name, { stream, from, last: -1, closed: false, id: '', pattern: isPattern(name) })
     if (this._state === 'ready') this._saySubscribe(name)
     return stream
   }
@@ -591,11 +602,11 @@ export class Peer extends EventEmitter {
     } else if (meta.lease !== undefined) this._leased(event, meta, body)
     else if (meta.topic !== undefined) {
       const topic = bare(meta.topic, 'topic:')
-      const read = this._topics.get(topic)
-      if (!read || meta.n <= read.last) return this._renew(bytes)
-      Object.assign(read, { last: meta.n, closed: read.closed || header.last === true })
-      if (body) read.stream.put({ ...event, kind: 'entry', topic, bytes })
+      const read = this._reads(topic, meta.n)
+      if (body && read) read.stream.put({ ...event, kind: 'entry', topic, bytes })
       else this._renew(bytes)
+      if (!read || read.pattern) return
+      Object.assign(read, { last: meta.n, closed: read.closed || header.last === true })
       if (header.last) read.stream.end()
     } else if (re && !to.startsWith('service:') && type !== 'cancel') {
       if (out?.kind === 'request') this._replied(out, type, body)
@@ -604,6 +615,13 @@ export class Peer extends EventEmitter {
       this._renew(bytes)
       if (!this.emit('request', { ...event, kind: re ? 'word' : 'request' }) && id && !re) this.refuse(event, 'unknown_type')
     } else this._tell(bare(to, 'service:'), { ...event, kind: re ? 'word' : 'request' })
+  }
+
+  //  Which subscription an entry is for: that of its topic, unless it has had it; else of a pattern, which keeps no number.
+  _reads (topic, n) {
+    const read = this._topics.get(topic)
+    if (read && n > read.last) return read
+    return [...this._topics].find(([name, { pattern }]) => pattern && fits(name, topic))?.[1]
   }
 
   //  A reply; one of type `error` is the refusal of the worker itself.

@@ -56,6 +56,7 @@ class Event:
         self.key, self.sender = header.get("key", ""), meta.get("from", "")
         self.topic, self.n, self.attempt, self.seq = (meta.get(name, none) for name, none in
                                                       (("topic", ""), ("n", -1), ("attempt", 0), ("seq", 0)))
+        self.subscription = self.topic  # Of an entry or end: the topic, or the pattern, that was subscribed
         self.bytes = 0  # Of our credit
 
 
@@ -128,6 +129,19 @@ def frames(header, body=None, parts=()):
     if len(parts) > PARTS_MAX or sum(map(len, data[4:])) > COMMIT_MAX:
         raise Refused("too_big", f"a commit has at most {PARTS_MAX} parts and {COMMIT_MAX} bytes")
     return data
+
+
+def _is_pattern(topic):
+    return any(segment in ("*", ">") for segment in topic.split("."))
+
+
+def _fits(pattern, topic):
+    """`*` is any one segment, `>` at the end one or more."""
+    wanted, segments = pattern.split("."), topic.split(".")
+    if wanted[-1] == ">" and len(segments) >= len(wanted):
+        wanted.pop()
+        del segments[len(wanted):]
+    return len(wanted) == len(segments) and all(want in ("*", segment) for want, segment in zip(wanted, segments))
 
 
 def _number(body, name, none=0):
@@ -483,11 +497,13 @@ class Peer:
         self._word("serve", self._services[service]["body"], id="service:" + service)
 
     def subscribe(self, topic, on_entry=None, on_end=None, start=0):
-        """Read a topic from entry number start: on_entry(event), then on_end(event: caught up), then live ones."""
+        """Read a topic from entry number start: on_entry(event), then on_end(event: caught up), then live ones. A pattern
+        (`run.*`, `run.>`) reads what is live of all topics that fit; event.topic says which. Of patterns that overlap the first has it."""
         topic = topic.removeprefix("topic:")
         if topic in self._topics and self._state == "ready":
             self._word("unsubscribe", to="topic:" + topic)
-        self._topics[topic] = {"entry": on_entry, "end": on_end, "from": start, "last": -1, "closed": False, "id": ""}
+        self._topics[topic] = {"entry": on_entry, "end": on_end, "from": start, "last": -1, "closed": False, "id": "",
+                               "pattern": _is_pattern(topic)}
         if self._state == "ready":
             self._say_subscribe(topic)
 
@@ -596,14 +612,12 @@ class Peer:
         elif "lease" in meta:
             self._leased(header, meta, body)
         elif "topic" in meta:
-            read = self._topics.get(meta["topic"].removeprefix("topic:"))
-            if read and meta["n"] > read["last"]:
-                read["last"], read["closed"] = meta["n"], read["closed"] or header.get("last", False)
-            else:
-                read = None
-            if read and body is not None:
-                self._events.append(Event("entry", header, {**meta, "topic": meta["topic"].removeprefix("topic:")}, body))
-                self._events[-1].bytes = size
+            topic = meta["topic"].removeprefix("topic:")
+            subscription = self._reads(topic, meta["n"], header.get("last", False))
+            if subscription and body is not None:
+                event = Event("entry", header, {**meta, "topic": topic}, body)
+                event.subscription, event.bytes = subscription, size
+                self._events.append(event)
             else:
                 self._renew(size)
         elif header.get("re") and not header.get("to", "").startswith("service:") and header["type"] != "cancel":
@@ -615,6 +629,14 @@ class Peer:
             event = Event("word" if header.get("re") else "request", header, meta, body)
             event.bytes = size if header.get("to", "").startswith("actor:") else 0
             self._events.append(event)
+
+    def _reads(self, topic, n, last):
+        """Which subscription an entry is for: that of its topic, unless it has had it; else of a pattern, which keeps no number."""
+        read = self._topics.get(topic)
+        if read and n > read["last"]:
+            read["last"], read["closed"] = n, read["closed"] or last
+            return topic
+        return next((pattern for pattern, read in self._topics.items() if read["pattern"] and _fits(pattern, topic)), None)
 
     def _replied(self, out, body, kind):
         """A reply; one of type `error` is the refusal of the worker itself."""
@@ -711,7 +733,7 @@ class Peer:
 
     def _handler(self, event):
         if event.kind in ("entry", "end"):
-            return self._topics.get(event.topic, {}).get(event.kind)
+            return self._topics.get(event.subscription, {}).get(event.kind)
         service = event.lease.service if event.lease else event.header.get("to", "").removeprefix("service:")
         return self._services.get(service, {}).get("request" if event.kind == "word" else event.kind)
 

@@ -293,6 +293,49 @@ def test_requests_commits_and_topics(door, driver):
     assert worker.end() == 0 and client.end() == 0
 
 
+def test_a_pattern_reads_all_topics_that_fit(daemon, driver):
+    daemon.start()
+    for name, role in (("watch", "observer"), ("maker", "worker")):
+        subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "keys", "new", name, "--role", role], check=True,
+                       stdout=subprocess.DEVNULL, timeout=DEADLINE_S)
+    reader, maker = (driver(daemon.endpoint, name, daemon.home / "keys" / f"{name}.key") for name in ("watch", "maker"))
+    numbers = {}
+
+    def put(topic, x):
+        assert maker.send(f"topic:{topic}", "x.entry", {"x": x})["code"] == "ok"
+
+    def got():
+        entry = reader.event("entry")
+        assert entry["n"] > numbers.get(entry["topic"], -1), "a repeat"
+        numbers[entry["topic"]] = entry["n"]
+        return entry["topic"], entry["body"]["x"]
+
+    put("news.a", 0)  # Before it is read
+    reader.do("subscribe", topic="news.*", **{"from": 0})
+    assert reader.event("end")["topic"] == "news.*"
+    reader.do("subscribe", topic="deep.>", **{"from": 0})
+    assert reader.event("end")["topic"] == "deep.>"
+    for again in (1, 2):  # Also after a reconnect
+        for topic in ("news.a", "news", "news.a.b", "news.b", "news.a", "deep", "deep.a.b"):
+            put(topic, again)
+        assert [got() for _ in range(4)] == [("news.a", again), ("news.b", again), ("news.a", again), ("deep.a.b", again)]
+        if again == 1:
+            daemon.kill()
+            daemon.start()
+            reader.event("welcome")
+            assert {reader.event("end")["topic"] for _ in range(2)} == {"news.*", "deep.>"}
+
+    # A topic of its own as well: its entry comes for both
+    reader.do("subscribe", topic="news.a", **{"from": 0})
+    assert [reader.event("entry")["body"]["x"] for _ in range(5)] == [0, 1, 1, 2, 2] and reader.event("end")["topic"] == "news.a"
+    put("news.a", 3)
+    assert [(entry["topic"], entry["body"]["x"]) for entry in (reader.event("entry"), reader.event("entry"))] == [("news.a", 3)] * 2
+    reader.do("unsubscribe", topic="news.*")
+    put("news.b", 4)
+    put("news.a", 5)
+    assert reader.event("entry")["body"] == {"x": 5}
+
+
 def test_the_last_words_of_a_program_arrive(daemon, driver):
     """What a program has done is not done again because it ended at once, and its library had not written it yet."""
     daemon.start()
