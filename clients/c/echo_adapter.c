@@ -64,10 +64,21 @@ s_on_work (void *ctx, const argos_msg_t *msg)
     json_decref (body);
 }
 
+static void
+s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
+{
+    (void) ctx;
+    fprintf (stderr, "echo_adapter: %s: %s: %s\n", id, argos_err_name (code), reason);
+    if (strncmp (id, "service:", 8) == 0) //  Else a done: its message comes again
+        exit (1);
+}
+
 int
 main (int argc, char **argv)
 {
-    argos_options_t options = { .handlers = { .ctx = &unanswered, .on_work = s_on_work } };
+    argos_options_t options = {
+        .handlers = { .ctx = &unanswered, .on_work = s_on_work, .on_refused = s_on_refused }
+    };
     char reason[512], service[96], line[4096];
     words[0] = getenv ("ARGOS_PLATFORM") ? getenv ("ARGOS_PLATFORM") : words[0];
     words[1] = getenv ("ARGOS_ACCOUNT") ? getenv ("ARGOS_ACCOUNT") : words[1];

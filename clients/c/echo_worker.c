@@ -42,13 +42,25 @@ s_on_work (void *ctx, const argos_msg_t *msg)
         argos_work_release (&work, 0, false, "invalid"); //  It can never be done: a dead letter
 }
 
+static void
+s_on_refused (void *ctx, const char *id, argos_err_t code, const char *reason)
+{
+    (void) ctx;
+    fprintf (stderr, "echo_worker: %s: %s: %s\n", id, argos_err_name (code), reason);
+    if (strncmp (id, "service:", 8) == 0) //  Else a done: its message comes again
+        exit (1);
+}
+
 int
 main (int argc, char **argv)
 {
     worker_t self = { .service = "echo" };
     char reason[512];
     argos_options_t options = { .name = getenv ("ARGOS_NAME"),
-        .handlers = { .ctx = &self, .on_request = s_on_request, .on_work = s_on_work } };
+        .handlers = { .ctx = &self,
+            .on_request = s_on_request,
+            .on_work = s_on_work,
+            .on_refused = s_on_refused } };
     for (int i = 1; i < argc; i++)
         if (strcmp (argv[i], "--home") == 0 && i + 1 < argc)
             options.home = argv[++i];

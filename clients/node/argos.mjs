@@ -9,7 +9,7 @@
 //      else if (event.kind === 'lease') await event.lease.done([part('echo.done', 'topic:echo', event.body)])
 //    for await (const entry of peer.subscribe('news', { from: 0 })) ...    // kinds: entry, end
 //
-//  Answers are promises; a refusal rejects with Refused. After a lost connection the peer connects again by itself (pauses of 0.1 to 30 s),
+//  Answers are promises; a refusal rejects with Refused, and a refused serve or subscribe is thrown by its loop behind what has come. After a lost connection the peer connects again by itself (pauses of 0.1 to 30 s),
 //  says which leases it holds, and sends again, in order, what was not answered; a request that may have reached its worker fails with
 //  `gone` instead. Keep the event loop free: 15 s without a ping end the leases. docs/adapters.md is the guide, docs/protocol.md the wire.
 
@@ -453,8 +453,8 @@ export class Peer extends EventEmitter {
   //  Be a worker with so many leases at most (0 pauses); again for the same service changes that.
   serve (service, { slots = 1, types, ...more } = {}) {
     const name = bare(service, 'service:')
-    const stream = this._services.get(name)?.stream ?? new Stream((event) => this._renew(event.bytes))
-    this._services.set(name, { stream, body: { service: name, slots, ...(types ? { types } : {}), ...more } })
+    const { stream, accepted } = this._services.get(name) ?? { stream: new Stream((event) => this._renew(event.bytes)), accepted: false }
+    this._services.set(name, { stream, accepted, body: { service: name, slots, ...(types ? { types } : {}), ...more } })
     if (this._state === 'ready') this._sayServe(name)
     return stream
   }
@@ -537,7 +537,10 @@ export class Peer extends EventEmitter {
     this._granted = [CREDIT_MESSAGES, CREDIT_BYTES]
     this._state = 'ready'
     this._word('credit', { messages: CREDIT_MESSAGES, bytes: CREDIT_BYTES })
-    for (const name of this._services.keys()) this._sayServe(name)
+    for (const [name, service] of this._services) {
+      service.accepted = false
+      this._sayServe(name)
+    }
     for (const [name, read] of this._topics) {
       if (newStore) Object.assign(read, { last: -1, closed: false })
       if (!read.closed) this._saySubscribe(name)
@@ -576,8 +579,13 @@ export class Peer extends EventEmitter {
     } else if (out) this._answer(out, refused)
     else if (lease && !header.re && lease.number === header.lease) this._lose(lease, code)
     else {
-      const topic = [...this._topics].find(([, read]) => read.id === header.re)
-      this.emit('refused', topic ? `topic:${topic[0]}` : header.re, refused)
+      const [topic, read] = [...this._topics].find(([, each]) => each.id === header.re) ?? []
+      const [name, service] = [...this._services].find(([each]) => `service:${each}` === header.re) ?? []
+      if (read) this._topics.delete(topic)
+      else if (service && !service.accepted) this._services.delete(name) // Else a change is refused; what was said before holds
+      this.emit('refused', read ? `topic:${topic}` : header.re, refused)
+      if (read) read.stream.end(refused)
+      else if (service && !service.accepted) service.stream.end(refused)
     }
   }
 
@@ -672,7 +680,9 @@ const words = {
   refused: Peer.prototype._onRefused,
   end: Peer.prototype._onEnd,
   accepted (header, body, out) {
-    if (out && out.kind !== 'request') this._answer(out, null, body)
+    if (out && out.kind !== 'request') return this._answer(out, null, body)
+    const service = out || !header.re?.startsWith('service:') ? null : this._services.get(bare(header.re, 'service:'))
+    if (service) service.accepted = true
   },
   pong ({ re }) { this._answered = Math.max(this._answered, Number(re) || 0) },
   credit (header, body) {

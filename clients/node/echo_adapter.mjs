@@ -59,4 +59,9 @@ async function listen () {
 
 listen()
 const capabilities = { platform, account, length: 262144, unit: 'bytes' }
-for await (const { kind, lease } of peer.serve(`deliver.${us}`, { slots: 4, capabilities })) if (kind === 'lease') deliver(lease)
+try {
+  for await (const { kind, lease } of peer.serve(`deliver.${us}`, { slots: 4, capabilities })) if (kind === 'lease') deliver(lease)
+} catch (refused) { // The serve, or this instance is over
+  console.error(`echo_adapter: ${refused.message}`)
+  process.exit(1)
+}

@@ -17,10 +17,15 @@ process.on('SIGTERM', () => peer.close().then(() => process.exit(0)))
 const work = peer.serve(service, { slots: 8 })
 console.log(`serving ${service} as ${name}`)
 
-for await (const { kind, lease, ...event } of work) {
-  if (kind === 'request') peer.reply(event, 'echo.reply', event.body)
-  else if (kind === 'lease' && lease.type !== 'echo.job') lease.release({ reject: 'invalid' }) // It can never be done: a dead letter
-  else if (kind === 'lease') {
-    lease.done([part('echo.done', `topic:${service}`, { attempt: lease.attempt, job: lease.body })]).catch((refused) => console.error(refused.message))
+try {
+  for await (const { kind, lease, ...event } of work) {
+    if (kind === 'request') peer.reply(event, 'echo.reply', event.body)
+    else if (kind === 'lease' && lease.type !== 'echo.job') lease.release({ reject: 'invalid' }) // It can never be done: a dead letter
+    else if (kind === 'lease') {
+      lease.done([part('echo.done', `topic:${service}`, { attempt: lease.attempt, job: lease.body })]).catch((refused) => console.error(refused.message))
+    }
   }
+} catch (refused) { // The serve, or this instance is over
+  console.error(`echo_worker: ${refused.message}`)
+  process.exit(1)
 }

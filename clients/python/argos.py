@@ -12,7 +12,8 @@ handed out afterwards (answers to sends with `then` are told at once). Give the 
         peer.subscribe("topic:news", on_entry=lambda entry: print(entry.n, entry.body))
         peer.run()
 
-What is served or read without a handler is handed out by `next`. After a lost connection the peer connects again by itself (pauses of
+What is served or read without a handler is handed out by `next`. A refused serve or subscribe is told to `on_refused`, or else raised by
+`turn`, `run` and `next`. After a lost connection the peer connects again by itself (pauses of
 0.1 to 30 s), says which leases it holds, and sends again, in order, what was not answered; a request that may have reached its worker
 fails with `gone` instead. docs/adapters.md is the guide, docs/protocol.md the wire.
 """
@@ -214,6 +215,7 @@ class Peer:
         self._outs, self._bytes, self._deadlines = {}, 0, {}  # Unanswered, in order; their bytes; those with a deadline
         self._unsent = collections.deque()
         self._events, self._stopped = collections.deque(), False
+        self._refusals = collections.deque()  # Of serves and subscribes, to be raised
         self._prefix, self._count, self._backoff = uuid.uuid4().hex, 0, 0.0
         self._socket, self._state = None, "wait"
         _Context.hold()
@@ -362,7 +364,7 @@ class Peer:
 
     def due(self):
         """Seconds until turn is wanted even when the descriptor is silent."""
-        return 0.0 if self._events or self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN else self._due()
+        return 0.0 if self._events or self._refusals or self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN else self._due()
 
     # -- Out --------------------------------------------------------------------------------------
 
@@ -589,11 +591,17 @@ class Peer:
             self._answer(out, refused)
         elif lease and not answered and lease.number == header.get("lease"):
             self._lose(lease, code)
-        elif self.on_refused:
-            names = [topic for topic, read in self._topics.items() if read["id"] == answered]
-            self.on_refused("topic:" + names[0] if names else answered, refused)
+        else:
+            self._word_refused(next(("topic:" + topic for topic, read in self._topics.items() if read["id"] == answered), answered), refused)
 
-    on_refused = None  # Called with (address, Refused) when a serve or subscribe was refused
+    on_refused = None  # Called with (address, Refused) when a serve or subscribe was refused; without it turn, run and next raise that
+
+    def _word_refused(self, address, refused):
+        """A serve or subscribe of ours was refused; address tells which."""
+        if self.on_refused:
+            self.on_refused(address, refused)
+        elif address.startswith("topic:") or address.removeprefix("service:") in self._services:
+            self._refusals.append(Refused(refused.code, f"{address}: {refused.reason}"))
 
     def _over(self, refused):
         self.final, self._state = refused, "final"
@@ -749,7 +757,7 @@ class Peer:
     def turn(self, timeout=0.0):
         """One round: waits for something at most so many seconds and calls the handlers. Returns the events that have none."""
         left = []
-        if not self._events:
+        if not self._events and not self._refusals:
             self._pump(timeout)
         while self._events and not self._stopped:
             event = self._take()
@@ -758,6 +766,8 @@ class Peer:
                 handler(event.lease if event.kind in ("lease", "lost") else event)
             elif event:
                 left.append(event)
+        if not left and self._refusals:
+            raise self._refusals.popleft()
         if self.final and not left:
             raise self.final
         return left
@@ -768,6 +778,8 @@ class Peer:
         while True:
             event = self._take()
             if event is None:
+                if self._refusals:
+                    raise self._refusals.popleft()
                 left = 3600.0 if deadline is None else deadline - time.monotonic()
                 if left <= 0:
                     return None

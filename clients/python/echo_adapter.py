@@ -58,16 +58,19 @@ def on_lease(lease):
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-with argos.Peer(os.environ.get("ARGOS_NAME", account), options.endpoint, options.home, options.key) as peer:
-    peer.serve("deliver." + account, on_lease=on_lease, slots=4,
-               capabilities={"platform": options.platform, "account": options.account, "length": 262144, "unit": "bytes"})
-    while not ended or unanswered > 0:
-        ready, _, _ = select.select([peer] + ([] if ended else [sys.stdin]), [], [], peer.due())
-        if sys.stdin in ready:
-            read = os.read(sys.stdin.fileno(), 65536)
-            ended = not read
-            *whole, lines = (lines + read + (b"\n" if ended else b"")).split(b"\n")
-            for line in whole:
-                if line.strip():
-                    say(line.decode(errors="replace"))
-        peer.turn()
+try:
+    with argos.Peer(os.environ.get("ARGOS_NAME", account), options.endpoint, options.home, options.key) as peer:
+        peer.serve("deliver." + account, on_lease=on_lease, slots=4,
+                   capabilities={"platform": options.platform, "account": options.account, "length": 262144, "unit": "bytes"})
+        while not ended or unanswered > 0:
+            ready, _, _ = select.select([peer] + ([] if ended else [sys.stdin]), [], [], peer.due())
+            if sys.stdin in ready:
+                read = os.read(sys.stdin.fileno(), 65536)
+                ended = not read
+                *whole, lines = (lines + read + (b"\n" if ended else b"")).split(b"\n")
+                for line in whole:
+                    if line.strip():
+                        say(line.decode(errors="replace"))
+            peer.turn()
+except argos.Refused as refused:  # Also of the serve, for which no on_refused is set
+    sys.exit(f"echo_adapter: {refused}")

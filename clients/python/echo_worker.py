@@ -35,7 +35,10 @@ def on_lease(lease):
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-with argos.Peer(name, options.endpoint, options.home, options.key) as peer:
-    peer.serve(options.service, on_lease=on_lease, on_request=on_request, slots=8)
-    print(f"serving {options.service} as {name}", flush=True)
-    peer.run()
+try:
+    with argos.Peer(name, options.endpoint, options.home, options.key) as peer:
+        peer.serve(options.service, on_lease=on_lease, on_request=on_request, slots=8)
+        print(f"serving {options.service} as {name}", flush=True)
+        peer.run()
+except argos.Refused as refused:  # Also of the serve, for which no on_refused is set
+    sys.exit(f"echo_worker: {refused}")

@@ -41,8 +41,9 @@ SAMPLES = {
 class Program:
     """A program with pipes, whose lines are waited for."""
 
-    def __init__(self, command, env=None):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env={**os.environ, **(env or {})})
+    def __init__(self, command, env=None, stderr=None):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0,
+                                        env={**os.environ, **(env or {})})
         self.lines = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -148,8 +149,8 @@ def driver(request, programs):
 @pytest.fixture(params=languages(SAMPLES))
 def samples(request, programs):
     """Starts the sample worker or adapter of one language."""
-    def start(which, daemon, *arguments):
-        programs.append(Program([*SAMPLES[request.param][which == "adapter"], "--home", str(daemon.home), *arguments]))
+    def start(which, daemon, *arguments, **more):
+        programs.append(Program([*SAMPLES[request.param][which == "adapter"], "--home", str(daemon.home), *arguments], **more))
         return programs[-1]
     return start
 
@@ -491,6 +492,43 @@ def test_no_body_ends_a_peer(tmp_path, driver, body):
     assert peer.event("answer", tag=tag)["code"] == "internal"
     assert peer.end() == 0
     core.socket.close(0)
+
+
+def test_a_refused_serve_or_subscribe_is_said(daemon, driver):
+    (daemon.home / "argos.yaml").write_text("ipc_roles: [observer]\n")  # Serves nothing
+    daemon.start()
+    peer = driver(daemon.endpoint, "looker")
+    thrown = DRIVERS["node"][:2] == peer.process.args[:2]
+    for verb, address, more in (("serve", "service:turn", {"service": "turn", "slots": 1}),
+                                ("subscribe", "topic:news.>.x", {"topic": "news.>.x", "from": 0})):
+        peer.do(verb, **more)
+        code = peer.event("refused", address=address)["code"]
+        assert code in ("denied", "invalid")
+        if thrown:
+            assert peer.event("thrown", address=address)["code"] == code
+    assert peer.request("actor:broker", "broker.status", {})["code"] == "ok"  # And it goes on
+
+
+@pytest.mark.parametrize("wait", ["turn", "next", "run"])
+def test_a_refusal_that_nobody_listens_for_is_raised(argosd, wait):
+    with argos.Peer("line.main", argosd.endpoint) as peer:
+        peer.serve("turn", on_lease=print)
+        with pytest.raises(argos.Refused) as refused:
+            while True:
+                getattr(peer, wait)(*([] if wait == "run" else [DEADLINE_S]))
+        assert refused.value.code == "denied" and "service:turn" in str(refused.value)
+        assert peer.request("actor:broker", "broker.status", {})["store"]
+        assert peer.turn() == []
+
+
+@pytest.mark.parametrize("which", ["worker", "adapter"])
+def test_a_sample_that_may_not_serve_says_so_and_ends(daemon, samples, which):
+    (daemon.home / "argos.yaml").write_text("ipc_roles: [observer]\n")
+    daemon.start()
+    sample = samples(which, daemon, *(["echo"] if which == "worker" else ["pipe", "main"]), stderr=subprocess.PIPE)
+    assert sample.process.wait(DEADLINE_S) == 1
+    said = sample.process.stderr.read().decode()
+    assert "denied" in said and "Traceback" not in said and "    at " not in said, said
 
 
 def test_what_is_no_text_is_refused_and_the_peer_goes_on(argosd):

@@ -34,6 +34,9 @@ async function show (stream) {
   }
 }
 
+//  The loop of a stream ends by its refusal, which is told as the event is
+const thrown = (address) => ({ code }) => peer.final ?? tell('thrown', { address, code })
+
 const parts = (list = []) => list.map(({ type, to, body, ...more }) => part(type, to, body, more))
 const verbs = {
   connect: ({ timeout_ms: timeoutMs }) => peer.connected(timeoutMs).then(() => ({})),
@@ -41,9 +44,9 @@ const verbs = {
   send: ({ to, type, body, ...more }) => peer.send(to, type, body, more).then((seq) => ({ seq })),
   commit: ({ id, parts: list }) => peer.commit(parts(list), id).then((seq) => ({ seq })),
   publish: ({ topic, type, body }) => peer.publish(topic, type, body),
-  subscribe: ({ topic, from }) => { show(peer.subscribe(topic, { from })) },
+  subscribe: ({ topic, from }) => { show(peer.subscribe(topic, { from })).catch(thrown(`topic:${topic}`)) },
   unsubscribe: ({ topic }) => peer.unsubscribe(topic),
-  serve: ({ service, slots }) => { show(peer.serve(service, { slots })) },
+  serve: ({ service, slots }) => { show(peer.serve(service, { slots })).catch(thrown(`service:${service}`)) },
   'lease.commit': ({ seq, parts: list, take }) => leases.get(seq).commit(parts(list), take).then((first) => ({ seq: first })),
   'lease.done': ({ seq, parts: list, take }) => leases.get(seq).done(parts(list), take).then((first) => ({ seq: first })),
   release: ({ seq, delay_ms: delayMs, clean, reject }) => leases.get(seq).release({ delayMs, clean, reject }),
