@@ -221,11 +221,26 @@ s_family (argos_store_t *self, const char *id)
     return family;
 }
 
+//  Whether it is there, also one that is only half imported: that has to go, too. What it continues
+//  is in *ret_parent, "" for none.
+
+static bool
+s_is_there (argos_store_t *self, const char *id, const char *owner,
+    char ret_parent[static ARGOS_STORE_SESSION_MAX])
+{
+    argos_sql_row_t *stmt = argos_store_query (self, ARGOS_SQL_SESSION_CONTINUES, "se", id, owner);
+    *ret_parent = 0;
+    if (stmt)
+        argos_store_text (stmt, 0, ret_parent, ARGOS_STORE_SESSION_MAX);
+    argos_store_end (self, ARGOS_SQL_SESSION_CONTINUES);
+    return stmt != NULL;
+}
+
 static void
 s_drop (argos_store_t *self, const char *id)
 {
-    argos_store_session_t session;
-    if (!argos_store_session_find (self, id, "", &session))
+    char parent[ARGOS_STORE_SESSION_MAX];
+    if (!s_is_there (self, id, "", parent))
         return;
     argos_store_run (self, ARGOS_SQL_SESSION_DROP, "s", id);
     argos_store_run (self, ARGOS_SQL_SESSION_ORPHAN, "s", id);
@@ -233,8 +248,8 @@ s_drop (argos_store_t *self, const char *id)
     argos_store_run (self, ARGOS_SQL_ROUTE_ORPHAN, "s", id);
     argos_store_run (self, ARGOS_SQL_HANDOFF_DROP, "s", id);
     argos_store_run (self, ARGOS_SQL_MESSAGE_TRASH, "s", id);
-    if (strcmp (session.kind, "compression") == 0)
-        argos_store_run (self, ARGOS_SQL_SESSION_CONTINUED, "s", (const char *) session.parent);
+    if (*parent)
+        argos_store_run (self, ARGOS_SQL_SESSION_CONTINUED, "s", (const char *) parent);
     self->messages_dropped = true;
 }
 
@@ -254,10 +269,11 @@ s_drop_family (argos_store_t *self, const char *id)
 bool
 argos_store_session_delete (argos_store_t *self, argos_store_unit_t *unit)
 {
-    argos_store_session_t session;
-    if (!argos_store_session_need (self, unit, &session))
-        return false;
-    if (!s_drop_family (self, session.id))
+    const char *id = argos_store_member (unit->body, "id");
+    char parent[ARGOS_STORE_SESSION_MAX];
+    if (!s_is_there (self, id, argos_store_member (unit->body, "owner"), parent))
+        return argos_store_refuse (unit->ans, ARGOS_NOT_FOUND, "no such session");
+    if (!s_drop_family (self, id))
         return argos_store_refuse (
             unit->ans, ARGOS_CONFLICT, "something waits in the lane of the session");
     return true;

@@ -55,6 +55,8 @@ static const char *const s_sql[ARGOS_SQL_STATEMENTS] = {
                               " AND s.importing = 0 AND (?2 IS NULL OR s.owner = ?2)",
     [ARGOS_SQL_SESSION_ROW] = "SELECT owner, kind, parent, title, message_count FROM sessions"
                               " WHERE id = ?1 AND importing = 0 AND (?2 IS NULL OR owner = ?2)",
+    [ARGOS_SQL_SESSION_CONTINUES] = "SELECT iif (kind = 'compression', parent, NULL) FROM sessions"
+                                    " WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
     [ARGOS_SQL_SESSION_ADD] =
         "INSERT INTO sessions (id, source, parent, started_at, message_count, version, owner, kind,"
         " platform, model, last_activity_at, hidden, home)"

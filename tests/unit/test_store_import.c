@@ -49,6 +49,13 @@ nobody_sees_it_until_it_is_whole (void **state)
     assert_int_equal (
         says_write (kit, "session.rename", "{'id':'s','title':'x'}"), ARGOS_NOT_FOUND);
     assert_int_equal (says_write (kit, "session.reopen", "{'id':'s'}"), ARGOS_NOT_FOUND);
+    //  What is given up goes
+    assert_int_equal (
+        says_write (kit, "session.delete", "{'id':'s','owner':'x'}"), ARGOS_NOT_FOUND);
+    assert_int_equal (says_write (kit, "session.delete", "{'id':'s'}"), ARGOS_OK);
+    assert_int_equal (kit_number (kit, "SELECT count (*) FROM sessions"), 0);
+    assert_int_equal (s_piece (kit, "s", 0, "one"), ARGOS_OK);
+    assert_int_equal (s_piece (kit, "s", 1, "two"), ARGOS_OK);
     //  After a break the pieces come again
     assert_int_equal (s_piece (kit, "s", 0, "one"), ARGOS_OK);
     assert_int_equal (s_piece (kit, "s", 1, "two"), ARGOS_OK);
