@@ -571,7 +571,9 @@ export class Peer extends EventEmitter {
     const { code } = refused
     const lease = this._leases.get(header.seq)
     const toHello = header.re === this._helloId
-    if ((code === 'superseded' && header.seq === undefined) || (toHello && ['denied', 'invalid'].includes(code))) this._over(refused)
+    //  Denied unasked: the key has been revoked
+    const unasked = header.seq === undefined && (code === 'superseded' || (code === 'denied' && !header.re))
+    if (unasked || (toHello && ['denied', 'invalid'].includes(code))) this._over(refused)
     else if (toHello && this._state === 'hello') this._lost()
     else if (code === 'no_session') {
       if (out) out.sent = false

@@ -578,7 +578,8 @@ class Peer:
         refused, answered = _refusal(body, body.get("sent", False)), header.get("re", "")
         code = refused.code
         lease = self._leases.get(header.get("seq", 0))
-        if (code == "superseded" and "seq" not in header) or (answered == self._hello_id and code in ("denied", "invalid")):
+        unasked = "seq" not in header and (code == "superseded" or (code == "denied" and not answered))  # The key has been revoked
+        if unasked or (answered == self._hello_id and code in ("denied", "invalid")):
             self._over(refused)
         elif answered == self._hello_id and self._state == "hello":
             self._lost()

@@ -210,6 +210,16 @@ def test_a_wrong_key_is_said_in_time(daemon, driver):
         stranger.kill()
 
 
+@pytest.mark.parametrize("way", ["token", "tcp"])
+def test_whose_key_is_revoked_hears_it_and_ends(daemon, driver, way):
+    door = Door(daemon, way)
+    daemon.start()
+    client = driver(door.endpoint, "client", door.key("client"))
+    subprocess.run([str(BUILD / "argos"), "--home", str(daemon.home), "keys", "revoke", "client"], check=True, stdout=subprocess.DEVNULL,
+                   timeout=DEADLINE_S)
+    assert client.event("final")["code"] == "denied"
+
+
 def test_whose_key_is_revoked_does_not_hang(daemon, driver):
     """The connection is cut and none comes in its place: libzmq gives it up, and a socket that takes nothing must not be waited for."""
     door = Door(daemon, "tcp")
