@@ -4,10 +4,11 @@
     peer.send("service:gateway", "message.inbound", {…, "attachments": [{"blob": blob, "kind": "document", "name": "report.pdf"}]})
     argos_blob.get(peer, blob, "copy.pdf")
 
-A put that was cut short (by a lost connection, a crash of either side) goes on where it was when it is called again. Pieces are 256 KiB; some are on
+What was cut short (by a lost connection, a crash of either side) goes on where it was when it is called again. Pieces are 256 KiB; some are on
 their way at a time.
 """
 import base64
+import fcntl
 import hashlib
 import os
 
@@ -67,21 +68,32 @@ def put(peer, path, media_type=None, name=None):
 
 
 def get(peer, blob, path):
-    """Fetch a file to path; returns its size. Raises Refused (not_found), or ValueError when what came has another hash."""
-    digest, offset, more = hashlib.sha256(), 0, True
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:
-            while more:
+    """Fetch a file to path; returns its size. One that was cut short goes on when it is called again: what has come is in path.HASH.part.
+    Raises Refused (not_found), ValueError when what came has another hash, BlockingIOError when another process is at it."""
+    part, digest, offset, more = f"{path}.{blob[7:23]}.part", hashlib.sha256(), 0, True
+    with open(part, "ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.seek(0)
+        while data := file.read(1 << 20):
+            digest.update(data)
+            offset += len(data)
+            peer._pump(0)
+        while more:
+            try:
                 answer = peer.request("store", "blob.get", {"blob": blob, "offset": offset})
-                data, more = base64.b64decode(answer["data"]), answer["more"]
-                digest.update(data)
-                file.write(data)
-                offset += len(data)
+            except argos.Refused as refused:
+                if refused.code == "gone" and not peer.final:
+                    continue  # The connection was lost: asked again on the next one
+                if offset == 0:
+                    os.unlink(part)
+                raise
+            data, more = base64.b64decode(answer["data"]), answer["more"]
+            digest.update(data)
+            file.write(data)
+            offset += len(data)
+        file.flush()
         if "sha256:" + digest.hexdigest() != blob:
+            os.unlink(part)
             raise ValueError(f"{blob}: other bytes have come")
         os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
     return offset

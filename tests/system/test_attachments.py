@@ -109,8 +109,35 @@ def test_a_file_goes_on_where_it_was_after_a_kill_of_either_side(daemon, home):
     with argos.Peer("line.main", daemon.endpoint) as peer:  # Another process, as far as anybody can see
         assert argos_blob.stat(peer, blob)["have"] == 2 << 20
         assert argos_blob.put(peer, given) == blob
+        asked, request = [], peer.request
+
+        def interrupted(to, kind, body):
+            """The core is killed in the middle, then we are."""
+            asked.append(body["offset"])
+            if len(asked) == 3:
+                daemon.kill()
+                daemon.start()
+            if len(asked) == 6:
+                raise KeyboardInterrupt
+            return request(to, kind, body)
+
+        peer.request = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            argos_blob.get(peer, blob, home / "back.bin")
+        [part] = home.glob("back.bin.*.part")
+        assert not (home / "back.bin").exists() and part.stat().st_size == asked[-1] > 0
+        asked.clear()
+        peer.request = lambda to, kind, body: asked.append(body["offset"]) or request(to, kind, body)
         argos_blob.get(peer, blob, home / "back.bin")
-        assert (home / "back.bin").read_bytes() == data
+        peer.request = request
+        assert asked[0] == asked[0] // argos_blob.PIECE * argos_blob.PIECE > 0
+        assert (home / "back.bin").read_bytes() == data and not part.exists()
+        part.write_bytes(b"other")
+        with pytest.raises(ValueError):
+            argos_blob.get(peer, blob, home / "back.bin")
+        part.write_bytes(data)  # All of it, but the last step
+        argos_blob.get(peer, blob, home / "back.bin")
+        assert (home / "back.bin").read_bytes() == data and not part.exists()
         empty = home / "empty"
         empty.write_bytes(b"")
         argos_blob.get(peer, argos_blob.put(peer, empty), home / "back.bin")
