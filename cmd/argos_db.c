@@ -54,7 +54,7 @@ s_look (argos_cli_t *self, const argos_db_line_t *line)
     char name[64], word[] = "db", verb[16], option[] = "--look", deep[] = "--deep";
     char *words[8] = { word, verb };
     int count = 2;
-    if (argos_say_db_name ("look", name, sizeof name) != 0)
+    if (argos_say_db_name (DB_LOOK, name, sizeof name) != 0)
         return CLI_FAILED;
     char *path = s_copy (self, "snapshot", name);
     if (!path)

@@ -68,11 +68,16 @@ argos_cli_become (argos_cli_t *self, int count, char **words)
     int rc = s_fill (self, &host, count, words);
     if (rc != CLI_OK)
         return rc;
+    //  We read signals from a descriptor, argosd does not: blocked, none would ever end it
+    sigset_t none;
+    sigemptyset (&none);
+    sigprocmask (SIG_SETMASK, &none, NULL);
     execv (host.path, host.words);
     return s_fail (self, &host, errno);
 }
 
-//  Waits for the end of the child, to which our signals go. Returns its exit code.
+//  Waits for the end of the child, to which our signals go. Returns its exit code, as shells have
+//  it.
 
 static int
 s_wait (const argos_cli_t *self, pid_t pid)
@@ -88,7 +93,9 @@ s_wait (const argos_cli_t *self, pid_t pid)
     waitid (P_PID, (id_t) pid, &end, WEXITED);
     if (pid_fd >= 0)
         close (pid_fd);
-    return end.si_code == CLD_EXITED ? end.si_status : CLI_FAILED;
+    if (!end.si_pid)
+        return CLI_FAILED;
+    return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status;
 }
 
 int

@@ -14,12 +14,14 @@
 #include "argos_say_db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PIECE_MESSAGES 200 //  Of one operation
 #define PIECE_BYTES 262144 //  Bytes of them, about
+#define NAME_SIZE 32       //  Of the file of the lines
 
 //  The session at hand
 
@@ -233,20 +235,32 @@ argos_import_lines (argos_cli_t *cli, FILE *file, int64_t total, argos_import_re
 //  ------------------------------------------------------------------------------------------------
 //  argos import
 
-//  The lines that argosd has written.
+//  A file for the lines of argosd, which opens it by the name in `to`. In its folder it has none
+//  any more, so that it is gone with us, however we end. NULL with errno.
+
+static FILE *
+s_make_file (const argos_cli_t *self, char to[static NAME_SIZE])
+{
+    char path[PATH_MAX + 64];
+    snprintf (path, sizeof path, "%s/run/import.%ld", self->home, (long) getpid ());
+    unlink (path); //  Of one with our pid that was killed in between
+    int fd = open (path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return NULL;
+    unlink (path);
+    snprintf (to, NAME_SIZE, "/proc/self/fd/%d", fd);
+    fcntl (fd, F_SETFD, 0); //  argosd gets it
+    return fdopen (fd, "r");
+}
 
 static int
-s_import_file (argos_cli_t *self, const char *path)
+s_import_file (argos_cli_t *self, FILE *file)
 {
     argos_import_report_t report = { .sessions = 0 };
-    FILE *file = fopen (path, "re");
-    if (!file)
-        return argos_cli_error (self, CLI_FAILED, "internal", "%s: %s", path, strerror (errno));
     fseek (file, 0, SEEK_END);
     int64_t total = ftell (file);
     rewind (file);
     int rc = argos_import_lines (self, file, total, &report);
-    fclose (file);
     if (rc == CLI_OK)
         argos_import_print (self, &report);
     json_decref (report.skipped);
@@ -256,7 +270,7 @@ s_import_file (argos_cli_t *self, const char *path)
 int
 argos_command_import (argos_cli_t *self, int argc, char **argv)
 {
-    char word[] = "import", to[] = "--to", path[PATH_MAX + 64], dry[] = "--dry-run";
+    char word[] = "import", to[] = "--to", name[NAME_SIZE], dry[] = "--dry-run";
     bool dry_run = argc == 3 && (strcmp (argv[1], dry) == 0 || strcmp (argv[2], dry) == 0);
     if (argc < 2 || argc > 3 || strcmp (argv[0], "hermes") != 0 || (argc == 3 && !dry_run))
         return argos_cli_usage (self, "import takes: hermes PATH, and perhaps --dry-run");
@@ -268,11 +282,14 @@ argos_command_import (argos_cli_t *self, int argc, char **argv)
     int rc = argos_cli_connect_plain (self);
     if (rc != CLI_OK)
         return rc;
-    snprintf (path, sizeof path, "%s/run/import.%ld", self->home, (long) getpid ());
-    char *words[] = { word, argv[0], from, to, path };
+    FILE *file = s_make_file (self, name);
+    if (!file)
+        return argos_cli_error (
+            self, CLI_FAILED, "internal", "%s/run can't be used: %s", self->home, strerror (errno));
+    char *words[] = { word, argv[0], from, to, name };
     rc = argos_cli_run (self, 5, words);
     if (rc == CLI_OK)
-        rc = s_import_file (self, path);
-    unlink (path);
+        rc = s_import_file (self, file);
+    fclose (file);
     return rc;
 }

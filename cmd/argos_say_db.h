@@ -10,6 +10,8 @@
 
 #define DB_FILE "argos.db"  //  In the home
 #define DB_FOLDER "backups" //  In the home
+#define DB_LOOK "look"      //  Prefix of a copy there that is only looked at
+#define DB_FRESH ".restore" //  Behind DB_FILE: what is to take its place
 
 typedef struct {
     const char *verb;     //  check, backup, ...; finish is argosd's own

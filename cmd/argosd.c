@@ -20,6 +20,7 @@
 #include "argosd_options.h"
 #include "argosd_reload.h"
 #include "argosd_restarts.h"
+#include "argosd_scratch.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
@@ -310,6 +311,8 @@ main (int argc, char **argv)
     if (signal_fd >= 0 && s_open_home (&home, &line, reason, sizeof reason) == 0) {
         if (!line.visit && argos_log_open (home.path, 0) != 0)
             s_warn (NULL, "there is no file for the log in the home");
+        if (!line.visit)
+            argosd_scratch_sweep (home.path, true);
         code = s_configure (&home, &line, signal_fd);
         argos_log_close ();
         argosd_home_close (&home);

@@ -3,13 +3,15 @@
 //
 //  Invariant: the database itself is touched only under the lock of the home; what is looked at is
 //  a copy. A file that somebody names is only read, and nothing is made beside it. A backup gets
-//  its name when it is on the disk and has been checked.
+//  its name when it is on the disk and has been checked. What is made on the way goes with us
+//  (argosd_scratch).
 
 #include "argos_say_db.h"
 #include "argos_store_file.h"
 #include "argos_store_scratch.h"
 #include "argosd_home.h"
 #include "argosd_host.h"
+#include "argosd_scratch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,26 +74,18 @@ s_foreign (self_t *self, const char *file, bool copied, char copy[static PATH_MA
         return NULL;
     if (!copied && !argos_store_scratch_needed (file))
         return file;
-    if (s_in_backups (self, "look", copy, PATH_MAX) != 0) {
+    if (s_in_backups (self, DB_LOOK, copy, PATH_MAX) != 0) {
         snprintf (self->reason, sizeof self->reason,
             "to read %.200s a copy is needed, for which %.200s/" DB_FOLDER " can't be used", file,
             self->cli->home);
         *copy = 0;
         return NULL;
     }
+    argosd_scratch_add (copy);
     if (argos_store_scratch_make (file, copy, false, self->reason) != 0 ||
         argos_store_file_settle (copy, self->reason) != 0)
         return NULL;
     return copy;
-}
-
-//  The copy goes, if one was made.
-
-static void
-s_drop (const char *copy)
-{
-    if (*copy)
-        argos_store_scratch_remove (copy);
 }
 
 //  ------------------------------------------------------------------------------------------------
@@ -140,11 +134,24 @@ s_check (self_t *self, const argos_db_line_t *line)
     if (line->file && !line->own)
         read = s_foreign (self, path, line->deep, copy);
     int rc = read ? s_check_file (self, path, read, !line->file, line->deep) : s_fail (self);
-    s_drop (copy);
+    argosd_scratch_drop (copy);
     return rc;
 }
 
-//  A new file gets its name: on the disk, without a finding, and then renamed; over the border of a
+//  A name on another file system is that of one more copy.
+
+static int
+s_copy_over (self_t *self, const char *part, const char *target)
+{
+    argosd_scratch_add (target);
+    if (argos_store_file_copy (part, target, s_progress, self, self->reason) != 0 ||
+        argos_store_file_settle (target, self->reason) != 0)
+        return -1;
+    argosd_scratch_keep (target);
+    return 0;
+}
+
+//  A new file gets its name: on the disk, without a finding, and then linked; over the border of a
 //  file system it is copied once more. Returns 0 or -1 with a reason.
 
 static int
@@ -162,12 +169,9 @@ s_name_file (self_t *self, const char *part, const char *target, int64_t *ret_sc
     rc = count == 0 ? 0 : -1;
     if (rc == 0 && link (part, target) != 0) {
         snprintf (self->reason, sizeof self->reason, "%.300s: %s", target, strerror (errno));
-        rc = errno != EXDEV && errno != EPERM ? -1
-             : argos_store_file_copy (part, target, s_progress, self, self->reason) != 0
-                 ? -1
-                 : argos_store_file_settle (target, self->reason);
+        rc = errno == EXDEV || errno == EPERM ? s_copy_over (self, part, target) : -1;
     }
-    unlink (part);
+    argosd_scratch_drop (part);
     return rc;
 }
 
@@ -190,6 +194,7 @@ s_finish_copy (self_t *self, const char *part, const char *target)
 static int
 s_finish (self_t *self, const argos_db_line_t *line)
 {
+    argosd_scratch_add (line->words[0]);
     return s_finish_copy (self, line->words[0], line->words[1]);
 }
 
@@ -207,6 +212,7 @@ s_new_file (self_t *self, const argos_db_line_t *line, const char *prefix, char 
         return -1;
     }
     snprintf (part, PATH_MAX + 8, "%s.part", target);
+    argosd_scratch_add (part);
     return 0;
 }
 
@@ -259,13 +265,15 @@ s_say_tables (const json_t *tables)
 static int
 s_salvage (self_t *self, const argos_db_line_t *line)
 {
-    char target[PATH_MAX], part[PATH_MAX + 8];
+    char target[PATH_MAX], part[PATH_MAX + 8], work[PATH_MAX + 16];
     int64_t schema = 0;
     self->what = "salvage";
     if (s_new_file (self, line, "salvaged", target, part) != 0)
         return argos_cli_error (self->cli, CLI_FAILED, "conflict", "%s", self->reason);
     if (line->file && argos_store_scratch_in_use (line->file, self->reason))
         return s_fail (self);
+    snprintf (work, sizeof work, "%s.work", part);
+    argosd_scratch_add (work);
     self->tables = json_array ();
     int rc = argos_store_file_salvage (
         line->file ? line->file : self->path, part, s_progress, self, s_salvaged, self->reason);
@@ -331,11 +339,14 @@ static const char *
 s_snapshot (self_t *self, char copy[static PATH_MAX])
 {
     self->what = "snapshot";
-    if (s_in_backups (self, "look", copy, PATH_MAX) == 0 &&
-        argos_store_file_copy (self->path, copy, s_progress, self, self->reason) == 0)
-        return copy;
-    *copy = 0;
-    return NULL;
+    if (s_in_backups (self, DB_LOOK, copy, PATH_MAX) != 0) {
+        *copy = 0;
+        return NULL;
+    }
+    argosd_scratch_add (copy);
+    if (argos_store_file_copy (self->path, copy, s_progress, self, self->reason) != 0)
+        return NULL;
+    return copy;
 }
 
 static int
@@ -346,7 +357,7 @@ s_query (self_t *self, const argos_db_line_t *line)
                        : line->file ? s_foreign (self, line->file, false, copy)
                                     : s_snapshot (self, copy);
     int rc = read ? argos_store_file_query (read, line->words[0], s_row, self, self->reason) : -1;
-    s_drop (copy);
+    argosd_scratch_drop (copy);
     return rc == 0 ? CLI_OK : s_fail (self);
 }
 
@@ -368,16 +379,18 @@ s_compact (self_t *self, const argos_db_line_t *line)
 static int
 s_restore (self_t *self, const argos_db_line_t *line)
 {
-    char *aside = NULL, copy[PATH_MAX] = "";
+    char *aside = NULL, copy[PATH_MAX] = "", fresh[PATH_MAX + 16];
     struct timespec now;
     clock_gettime (CLOCK_REALTIME, &now);
     self->what = "restore";
+    snprintf (fresh, sizeof fresh, "%s" DB_FRESH, self->path);
+    argosd_scratch_add (fresh);
     const char *read = s_foreign (self, line->words[0], false, copy);
     int rc = read ? argos_store_file_restore (read, self->path,
                         (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000, s_progress, self,
                         &aside, self->reason)
                   : -1;
-    s_drop (copy);
+    argosd_scratch_drop (copy);
     if (rc != 0)
         return s_fail (self);
     if (self->cli->json)
@@ -418,6 +431,11 @@ argosd_command_db (argos_cli_t *cli, int argc, char **argv)
         return argos_cli_error (cli, CLI_FAILED, "not_found", "there is no %s", self.path);
     if (!apart && argosd_home_hold (&home, cli->home, self.reason, sizeof self.reason) != 0)
         return s_fail (&self);
+    argosd_scratch_sweep (cli->home, !apart);
+    if (line.own)
+        argosd_scratch_add (line.file);
+    if (line.own || verbs[at].function == s_finish)
+        argosd_scratch_follow ();
     rc = verbs[at].function (&self, &line);
     argosd_home_close (&home);
     return rc;

@@ -10,6 +10,7 @@
 #include "argos_json_get.h"
 #include "argos_store_hermes.h"
 #include "argosd_host.h"
+#include "argosd_scratch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,6 +86,10 @@ argosd_command_import (argos_cli_t *self, int argc, char **argv)
     int rc = lines ? s_begin (self, &import, argv[3]) : CLI_OK;
     if (rc != CLI_OK)
         return rc;
+    if (lines)
+        argosd_scratch_follow ();
+    argosd_scratch_sweep (self->home, false);
+    argosd_scratch_add (scratch);
     rc = argos_store_hermes_read (argv[1], scratch, s_line, &import, &report, reason);
     if (import.file && fclose (import.file) != 0 && !import.error)
         import.error = errno;

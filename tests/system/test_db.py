@@ -1,15 +1,17 @@
 """argos db: a backup of a database that is written to, and its return; looks at snapshots; the lock tells who may."""
+import contextlib
 import json
 import os
 import pty
 import shutil
+import signal
 import sqlite3
 import subprocess
 import urllib.request
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, wait_until
 from test_cli import argos
 
 
@@ -196,7 +198,9 @@ def assert_read(home, path, expected):
     salvaged = ok(home, "salvage", "--file", str(path))[0]
     assert [row["title"] for row in ok(home, "query", sql, "--file", salvaged["salvaged"])] == expected
     os.unlink(salvaged["salvaged"])
-    assert ok(home, "restore", str(path))[0]["restored"] == str(path)
+    done = ok(home, "restore", str(path))[0]
+    assert done["restored"] == str(path)
+    os.unlink(done["aside"])  # Its name has the second, in which there may be another one
     assert titles(home) == expected
     assert snapshot(path.parent) == before
     assert list((home / "backups").iterdir()) == []
@@ -237,6 +241,95 @@ def test_a_file_is_read_with_its_log(argosd, tmp_path):
 
     result = argos(argosd.home / "nowhere", "db", "query", "SELECT 1", "--file", str(cut / "cut.db"))
     assert result.returncode == 1 and "a copy is needed" in result.stderr
+
+
+#  Rows enough to be seen before the end, which does not come
+ENDLESS = ("WITH RECURSIVE a (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a LIMIT 5000), b (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM b)"
+           " SELECT x FROM a UNION ALL SELECT count (*) FROM b")
+
+
+def ask_endlessly(home):
+    """`argos db query` in a process group of its own, once it asks its copy."""
+    process = subprocess.Popen([BUILD / "argos", "--home", home, "db", "query", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    assert process.stdout.readline() == b"x\n"
+    assert any(path.name.startswith("look-") for path in (home / "backups").iterdir())
+    return process
+
+
+def end(process, number, send=os.kill):
+    try:
+        send(process.pid, number)
+        process.communicate(timeout=20)
+        return process.returncode
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_query_can_be_interrupted(argosd, running):
+    """By what reaches `argos` alone, and by the ^C of a terminal, which reaches its argosd too. Neither leaves the copy, or the lock."""
+    if not running:
+        argosd.stop()
+    for number, send in [(signal.SIGTERM, os.kill), (signal.SIGINT, os.kill), (signal.SIGINT, os.killpg), (signal.SIGHUP, os.kill)]:
+        assert end(ask_endlessly(argosd.home), number, send) == (128 + number if running else -number)
+        assert list((argosd.home / "backups").iterdir()) == []
+    assert titles(argosd.home) == []
+    if not running:
+        argosd.start()
+
+
+def test_a_query_that_was_killed(argosd):
+    """The copy goes with the next who looks, or with argosd; when only `argos` was killed its argosd ends, and removes it."""
+    copies = argosd.home / "backups"
+    assert end(ask_endlessly(argosd.home), signal.SIGKILL) == -signal.SIGKILL
+    wait_until(lambda: not list(copies.iterdir()))
+    assert end(ask_endlessly(argosd.home), signal.SIGKILL, os.killpg) == -signal.SIGKILL
+    wait_until(lambda: titles(argosd.home) == [] and not list(copies.iterdir()))  # init has to see that it is gone
+    argosd.stop()
+    assert end(ask_endlessly(argosd.home), signal.SIGKILL) == -signal.SIGKILL
+    assert len(list(copies.iterdir())) == 1
+    assert titles(argosd.home) == [] and list(copies.iterdir()) == []
+    assert end(ask_endlessly(argosd.home), signal.SIGKILL) == -signal.SIGKILL
+    argosd.start()
+    assert list(copies.iterdir()) == []
+
+
+def test_only_what_was_left_is_removed(argosd):
+    """By the pid in its name. A backup, what somebody else has put there and what a process works on stay."""
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    copies, run = argosd.home / "backups", argosd.home / "run"
+    copies.mkdir()
+
+    def make():
+        left = [copies / name.replace("PID", str(gone.pid)) for name in [
+            "look-20260101-000000-PID.db", "look-20260101-000000-PID.db-wal", "look-20260101-000000-PID.db.part",
+            "argos-20260101-000000-PID.db.part", "salvaged-20260101-000000-PID.db.part.work-journal"]]
+        left += [run / f"import.{gone.pid}", run / f"import.{gone.pid}.db", run / f"import.{gone.pid}.db-wal"]
+        stays = [copies / name for name in [
+            f"argos-20260101-000000-{gone.pid}.db", f"salvaged-20260101-000000-{gone.pid}.db", f"look-20260101-000000-{os.getpid()}.db",
+            f"argos-20260101-000000-{os.getpid()}.db.part", f"my-{gone.pid}.db.part", "look-at-this.db", "lookout"]]
+        stays += [run / f"import.{os.getpid()}.db"]
+        for path in [*left, *stays]:
+            path.write_text("x")
+        return left, stays
+
+    def removed(line):
+        left, stays = make()
+        line()
+        assert [path for path in left if path.exists()] == [] and all(path.exists() for path in stays)
+
+    removed(lambda: ok(argosd.home, "check"))
+    argosd.stop()
+    removed(lambda: ok(argosd.home, "check"))
+    removed(lambda: argos(argosd.home, "import", "hermes", "nowhere", "--dry-run"))
+    fresh = argosd.home / "argos.db.restore"
+    fresh.write_text("x")
+    removed(argosd.start)
+    assert not fresh.exists()
 
 
 def test_progress_is_shown_on_a_terminal(argosd):

@@ -1,6 +1,8 @@
 """Sessions out and in again: export and import, and what a Hermes agent has kept, of three ages of its file."""
 import json
+import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -8,7 +10,7 @@ import time
 import pytest
 
 import hermes_db
-from conftest import BUILD
+from conftest import BUILD, open_when_read, wait_until
 from test_cli import argos
 from test_conversations import Room
 from test_db import ok as db_ok, talk
@@ -231,6 +233,40 @@ def test_a_link_leads_to_what_is_beside_the_file(argosd, tmp_path):
     (elsewhere / "gone.db").symlink_to(there / "none.db")
     result = argos(argosd.home, "import", "hermes", str(elsewhere / "gone.db"))
     assert result.returncode == 1 and "No such file" in result.stderr
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_an_import_can_be_interrupted(argosd, tmp_path, dry):
+    """It waits for the routes, which come through a pipe: its copy of the database is there, and what it has read has no name."""
+    path = hermes_db.make(tmp_path, 14)
+    live = sqlite3.connect(path, isolation_level=None)
+    live.execute("PRAGMA journal_mode = WAL")
+    hermes_db.session(live, "late")
+    crashed, run = tmp_path / "crashed", argosd.home / "run"
+    (crashed / "sessions").mkdir(parents=True)
+    for name in ["state.db", "state.db-wal"]:
+        shutil.copy(tmp_path / name, crashed / name)
+    live.close()
+    os.mkfifo(crashed / "sessions" / "sessions.json")
+    if dry:
+        argosd.stop()
+    for number in [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]:
+        command = [BUILD / "argos", "--home", argosd.home, "import", "hermes", crashed / "state.db"]
+        process = subprocess.Popen([*command, *["--dry-run"] * dry], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        writer = open_when_read(crashed / "sessions" / "sessions.json")
+        try:
+            names = [file.name for file in run.glob("import.*")]
+            assert names and all(".db" in name for name in names), names
+            process.send_signal(number)
+            process.communicate(timeout=20)
+        finally:
+            os.close(writer)
+            process.kill()
+            process.wait(20)
+        assert process.returncode == (-number if dry or number == signal.SIGKILL else 128 + number)
+        if dry and number == signal.SIGKILL:  # Nobody was left to do it
+            assert argos(argosd.home, "import", "hermes", str(tmp_path / "none.db"), "--dry-run").returncode == 1
+        wait_until(lambda: not list(run.glob("import.*")))
 
 
 def test_out_and_in_again(argosd, tmp_path):
