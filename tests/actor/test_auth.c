@@ -160,22 +160,23 @@ static const char *
 s_hear (void *socket, int wait_ms, char body[static BODY_MAX])
 {
     static char type[64];
-    char header[512] = "";
     zmq_setsockopt (socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
-    *body = *type = 0;
-    char magic[4];
-    if (zmq_recv (socket, magic, sizeof magic, 0) < 0)
-        return type;
-    int size = zmq_recv (socket, header, sizeof header - 1, 0);
-    assert_true (size > 0);
-    header[size] = 0;
-    zmq_recv (socket, body, BODY_MAX - 1, 0);
-    size = zmq_recv (socket, body, BODY_MAX - 1, 0);
-    body[size < 0 ? 0 : size > BODY_MAX - 1 ? BODY_MAX - 1 : size] = 0;
-    const char *start = strstr (header, "\"type\":\"");
-    assert_non_null (start);
-    snprintf (type, sizeof type, "%.*s", (int) strcspn (start + 8, "\""), start + 8);
-    return streq (type, "credit") ? s_hear (socket, wait_ms, body) : type;
+    do {
+        char header[512] = "", magic[4];
+        *body = *type = 0;
+        if (zmq_recv (socket, magic, sizeof magic, 0) < 0)
+            return type;
+        int size = zmq_recv (socket, header, sizeof header - 1, 0);
+        assert_true (size > 0);
+        header[size] = 0;
+        zmq_recv (socket, body, BODY_MAX - 1, 0);
+        size = zmq_recv (socket, body, BODY_MAX - 1, 0);
+        body[size < 0 ? 0 : size > BODY_MAX - 1 ? BODY_MAX - 1 : size] = 0;
+        const char *start = strstr (header, "\"type\":\"");
+        assert_non_null (start);
+        snprintf (type, sizeof type, "%.*s", (int) strcspn (start + 8, "\""), start + 8);
+    } while (streq (type, "credit"));
+    return type;
 }
 
 static void

@@ -24,6 +24,11 @@ DEADLINE_S = int(os.environ.get("ARGOS_DEADLINE_S", 30))  # More for what makes 
 RESTART = 75  # Exit code
 PLACEMENT = os.environ.get("ARGOS_PLACEMENT", "one")
 
+#  Who runs us in the background, or by nohup, has these ignored; a program that we start would inherit that, but no handler
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
+
 
 class Argosd:
     """One home, and the argosd that runs on it (or not). Attributes: home, endpoint, port, key, log (list of lines)."""

@@ -33,6 +33,7 @@
 
 //  What each command makes of these facts
 
+//  NOLINTBEGIN(bugprone-suspicious-missing-comma): texts that are put together
 static const struct {
     const char *text;               //  Said
     const char *facts[ARGOS_FACTS]; //  Read
@@ -155,6 +156,7 @@ static const struct {
     { "/quit", { F (ROUTE, ROUTE) }, "deliver.request", "no command /quit" },
     { "/frobnicate", { F (ROUTE, ROUTE) }, "deliver.request", "no command /frobnicate" },
 };
+//  NOLINTEND(bugprone-suspicious-missing-comma)
 
 static void
 each_command_makes_these_parts (void **state)
