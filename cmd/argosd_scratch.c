@@ -149,6 +149,24 @@ s_owner_of_import (const char *name)
     return ours ? strtol (name + strlen (IMPORT), NULL, 10) : 0;
 }
 
+//  Whether that process has ended, waited for or not: nobody may ever do so in a container.
+
+static bool
+s_is_over (long pid)
+{
+    char path[48], text[512] = "";
+    if (kill ((pid_t) pid, 0) != 0 && errno == ESRCH)
+        return true;
+    snprintf (path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen (path, "re");
+    size_t size = file ? fread (text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose (file);
+    text[size] = 0;
+    const char *name_end = strrchr (text, ')'); //  Behind it: the state
+    return name_end && (strncmp (name_end, ") Z", 3) == 0 || strncmp (name_end, ") X", 3) == 0);
+}
+
 static void
 s_sweep_folder (const char *home, const char *folder, long (*owner) (const char *name))
 {
@@ -158,7 +176,7 @@ s_sweep_folder (const char *home, const char *folder, long (*owner) (const char 
     const struct dirent *entry;
     while (stream && (entry = readdir (stream)) != NULL) { // NOLINT(concurrency-mt-unsafe)
         long pid = owner (entry->d_name);
-        if (pid > 0 && kill ((pid_t) pid, 0) != 0 && errno == ESRCH)
+        if (pid > 0 && s_is_over (pid))
             unlinkat (dirfd (stream), entry->d_name, 0);
     }
     if (stream)

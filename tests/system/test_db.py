@@ -287,7 +287,7 @@ def test_a_query_that_was_killed(argosd):
     assert end(ask_endlessly(argosd.home), signal.SIGKILL) == -signal.SIGKILL
     wait_until(lambda: not list(copies.iterdir()))
     assert end(ask_endlessly(argosd.home), signal.SIGKILL, os.killpg) == -signal.SIGKILL
-    wait_until(lambda: titles(argosd.home) == [] and not list(copies.iterdir()))  # init has to see that it is gone
+    wait_until(lambda: titles(argosd.home) == [] and not list(copies.iterdir()))
     argosd.stop()
     assert end(ask_endlessly(argosd.home), signal.SIGKILL) == -signal.SIGKILL
     assert len(list(copies.iterdir())) == 1
@@ -299,8 +299,8 @@ def test_a_query_that_was_killed(argosd):
 
 def test_only_what_was_left_is_removed(argosd):
     """By the pid in its name. A backup, what somebody else has put there and what a process works on stay."""
-    with subprocess.Popen(["true"]) as gone:
-        pass
+    gone = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)  # It has ended; who started it has not asked how
     copies, run = argosd.home / "backups", argosd.home / "run"
     copies.mkdir()
 
@@ -330,6 +330,7 @@ def test_only_what_was_left_is_removed(argosd):
     fresh.write_text("x")
     removed(argosd.start)
     assert not fresh.exists()
+    gone.wait()
 
 
 def test_progress_is_shown_on_a_terminal(argosd):
